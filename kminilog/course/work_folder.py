@@ -84,6 +84,7 @@ class WorkFolder:
         path = directory / lab.work_name
         if path.exists():
             raise FolderExistsError(path, lab.number)
+        checks_of(lab)  # a lab may need a package that is not installed: then no folder is made
         path.mkdir(parents=True)
         who = printable(name if name is not None else _user_name())
         folder = cls(lab, path)

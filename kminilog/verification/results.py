@@ -28,7 +28,7 @@ def concluded(
     allowed: Iterable[FindingClass],
     unchecked: Iterable[Unchecked],
 ) -> tuple[str, int]:
-    """Return the verdict and the exit code, as the module says them.
+    """Return the verdict and the exit code: "findings" and 1, "partial" and 2, or "ok" and 0.
 
     `found` are the classes of all findings, `allowed` those that the user allows, `unchecked` what
     was not checked; what the user asked for is `asked`.

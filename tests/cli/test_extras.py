@@ -76,6 +76,11 @@ def test_step_throughs_and_lab_1_need_no_extras(shell, tmp_path):
     assert shell("kminilog lab check 1.1").code == 0
 
 
+def test_lab_that_needs_numpy_says_what_to_install_and_makes_no_folder(shell, tmp_path):
+    assert_one_line(shell("kminilog lab start 10"), 2, "this needs numpy", TO_BULK)
+    assert not (tmp_path / "here" / "10_verifier").exists()
+
+
 def test_damage_is_found_shown_and_recovered_from_without_extras(shell, tmp_path):
     assert shell("kminilog topic create t --partitions 1").code == 0
     assert shell("printf 'a\\nb\\nc\\n' | kminilog produce t").code == 0

@@ -104,7 +104,7 @@ def partners(groups: Sequence[int], is_record: Sequence[bool]) -> Sequence[int]:
     records in front of its messages. Messages have -1. O(rows).
 
     >>> groups, is_record = [5, 5, 5, 5, 5, 8, 9, 9], [1, 1, 0, 0, 0, 1, 1, 0]
-    >>> np.asarray(partners(groups, is_record)).tolist()
+    >>> [int(place) for place in partners(groups, is_record)]
     [2, 3, -1, -1, -1, -1, 7, -1]
     """
     group, of_record = np.asarray(groups, np.int64), np.asarray(is_record, np.bool_)

@@ -51,7 +51,7 @@ class RangeSums:
         return range(max(first, 0), min(last, len(self.borders) - 2) + 1)
 
     def add_to(self, slot: int, count: int, fingerprints: int) -> None:
-        """Add `count` messages to a range, with the sum of their fingerprints. O(1)."""
+        """Add `count` messages to a range, with the sum of their fingerprints modulo 2^64. O(1)."""
         row = self._rows.setdefault(slot, [self.borders[slot], 0, 0])
         row[1] += count
         row[2] = (row[2] + fingerprints) & _ALL_ONES

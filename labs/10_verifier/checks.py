@@ -1,0 +1,421 @@
+"""Checks of lab 10: is every record stored exactly once?"""
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce
+from operator import xor
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kminilog.course.broken import FOLDER, write_broken
+from kminilog.course.comparing import Comparer
+from kminilog.course.judging.diagnosis import diagnosis_by_verify
+from kminilog.course.material import lab_of
+from kminilog.jobs.accounting.pairing import NOTHING
+from kminilog.jobs.accounting.pairing import partners as partners_of_library
+from kminilog.storage.publish.fingerprints import RangeSums, message_fingerprint
+from kminilog.verification.conservation import holds as holds_in_library
+from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.findings import FindingClass
+from kminilog.verification.results import concluded as concluded_by_library
+
+_LIMIT = 1 << 64
+_ALTERED = 4
+
+
+def first_win(name: str) -> list[str]:
+    """Return the xor and the sum of a row with the name: stored once, and three times."""
+    row = message_fingerprint(0, len(name), sum(name.encode()))
+    sides = (("once", [row]), ("three times", [row] * 3))
+    return [
+        f"{times:12} xor {reduce(xor, rows):016x}  sum {sum(rows) % _LIMIT:016x}"
+        for times, rows in sides
+    ]
+
+
+# ---- 10.1
+
+
+def exercise_1(compare: Comparer, holds: Callable[..., Any]) -> None:
+    names = ("source", "extra", "duplicate", "stored", "rejected", "missing")
+    rows = [
+        (9, 0, 1, 8, 0, 2),
+        (9, 0, 0, 8, 0, 0),
+        (9, 0, 0, 9, 0, 0),
+        (9, 2, 0, 9, 0, 0),
+        (9, 0, 3, 12, 0, 0),
+        (9, 0, 0, 7, 2, 0),
+        (9, 2, 0, 9, 0, 2),
+        (9, 1, 0, 9, 0, 0),
+        (8, 0, 0, 9, 0, 1),
+        (9, 0, 0, 6, 0, 2),
+        (0, 0, 0, 0, 0, 0),
+    ]
+    cases = [dict(zip(names, row, strict=True)) for row in rows]
+
+    def without(*left_out: str) -> list[bool]:
+        return [holds_in_library({**case, **dict.fromkeys(left_out, 0)}) for case in cases]
+
+    def sides(case: dict[str, int]) -> tuple[int, int]:
+        left, right = (sum(case[name] for name in side) for side in (names[:3], names[3:]))
+        return left, right
+
+    readings = [
+        ("counts-only", [case["source"] == case["stored"] for case in cases]),
+        ("forgets-rejected", without("rejected")),
+        ("forgets-duplicate", without("duplicate")),
+        ("forgets-extra", without("extra")),
+        ("one-direction", [left <= right for left, right in map(sides, cases)]),
+        ("one-direction", [left >= right for left, right in map(sides, cases)]),
+        ("counts-altered", [left == right + _ALTERED for left, right in map(sides, cases)]),
+    ]
+    # An altered record has its message: the equation does not count it once more.
+    compare.all_equal(
+        [
+            (
+                f"holds({_counted(case)})",
+                partial(holds, {**case, "altered": _ALTERED}),
+                holds_in_library(case),
+            )
+            for case in cases
+        ],
+        readings,
+    )
+
+
+def _counted(case: dict[str, int]) -> str:
+    return ", ".join(f"{name}={count}" for name, count in case.items() if count)
+
+
+# ---- 10.2
+
+
+def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
+    a, b, large = (message_fingerprint(number, 20, 7) for number in (1, 2, 5))
+    large |= 1 << 63
+    lists: list[tuple[str, list[tuple[int, int, int]]]] = [
+        ("a", [(0, 1, a)]),
+        ("a, b", [(0, 1, a), (0, 1, b)]),
+        ("a, b, b, b", [(0, 1, a), (0, 1, b), (0, 1, b), (0, 1, b)]),
+        ("two large ones", [(0, 1, large), (0, 1, large)]),
+        ("5 at once, then 2", [(0, 5, a), (0, 2, b)]),
+        ("a sum of more than 64 bits", [(0, 5, _LIMIT * 3 + a)]),
+        ("both ranges", [(1, 1, a), (0, 2, b), (1, 1, large), (0, 1, a)]),
+        ("nothing", [(1, 0, 0)]),
+    ]
+
+    def rows(add: Callable[..., Any], calls: Iterable[tuple[int, int, int]]) -> list[list[int]]:
+        sums = RangeSums([10, 20, 30])
+        for call in calls:
+            add(sums, *call)
+        return [list(row) for row in sums.rows()]
+
+    def wrong(join: Callable[[int, int], int], counts: bool = True) -> Callable[..., None]:
+        def add(sums: Any, slot: int, count: int, prints: int) -> None:
+            row = sums._rows.setdefault(slot, [sums.borders[slot], 0, 0])
+            row[1] += count if counts else 1
+            row[2] = join(row[2], prints)
+
+        return add
+
+    def ordered(before: int, prints: int) -> int:
+        return (before * 31 + prints) % _LIMIT
+
+    kinds = [
+        ("xor-fingerprint", wrong(lambda before, prints: (before ^ prints) % _LIMIT)),
+        ("xor-fingerprint", wrong(xor)),
+        ("sum-without-limit", wrong(int.__add__)),
+        ("sum-other-limit", wrong(lambda before, prints: (before + prints) % (_LIMIT - 1))),
+        ("counts-calls", wrong(lambda one, other: (one + other) % _LIMIT, counts=False)),
+        ("keeps-last-sum", wrong(lambda _, prints: prints % _LIMIT)),
+        ("sum-needs-order", wrong(ordered)),
+    ]
+    own = RangeSums.add_to
+    compare.all_equal(
+        [
+            (f"the rows after {what}", partial(rows, add_to, calls), rows(own, calls))
+            for what, calls in lists
+        ],
+        [(code, [rows(add, calls) for _, calls in lists]) for code, add in kinds],
+    )
+
+
+# ---- 10.3
+
+
+def _set_subtract(groups: Sequence[int], is_record: Sequence[bool]) -> list[int]:
+    """A group with any message has all its records stored: the set difference of Spark."""
+    first = {g: at for at, g in reversed(list(enumerate(groups))) if not is_record[at]}
+    return [first.get(g, NOTHING) if r else NOTHING for g, r in zip(groups, is_record, strict=True)]
+
+
+def _numbered(
+    groups: Sequence[int],
+    is_record: Sequence[bool],
+    *,
+    backwards: bool = False,
+    only_balanced: bool = False,
+    both: bool = False,
+    first_only: bool = False,
+) -> list[int]:
+    found = [NOTHING] * len(groups)
+    for group in dict.fromkeys(groups):
+        places = [at for at, each in enumerate(groups) if each == group]
+        records = [at for at in places if is_record[at]]
+        messages = [at for at in places if not is_record[at]]
+        if only_balanced and len(records) != len(messages):
+            continue
+        pairs = list(zip(records, messages[::-1] if backwards else messages, strict=False))
+        for record, message in pairs[:1] if first_only else pairs:
+            found[record] = message
+            if both:
+                found[message] = record
+    return found
+
+
+def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
+    texts = ["5r5r5m5m5m8r9r9m", "1r1m", "1r1r1m", "1r1m1m", "7r", "7m", "", "2r2r2r2m2m2m"]
+    chance = Random(10)
+    for _ in range(40):
+        numbers = chance.sample(range(30), chance.randrange(1, 5))
+        texts.append(
+            "".join(
+                f"{number}r" * chance.randrange(4) + f"{number}m" * chance.randrange(4)
+                for number in numbers
+            )
+        )
+    cases = [_rows_of(text) for text in texts]
+
+    def given(groups: list[int], is_record: list[bool]) -> Any:
+        got = partners(list(groups), list(is_record))
+        return [int(each) for each in got] if hasattr(got, "__len__") else got
+
+    kinds: list[tuple[str, Callable[..., list[int]]]] = [
+        ("set-subtract", _set_subtract),
+        ("pairs-backwards", partial(_numbered, backwards=True)),
+        ("pairs-balanced-only", partial(_numbered, only_balanced=True)),
+        ("pairs-first-only", partial(_numbered, first_only=True)),
+        ("pairs-both-ways", partial(_numbered, both=True)),
+        ("pairs-by-number", lambda *case: [
+            place - case[0].index(case[0][at]) if place != NOTHING else NOTHING
+            for at, place in enumerate(_numbered(*case))
+        ]),
+    ]  # fmt: skip
+    compare.all_equal(
+        [
+            (
+                f"partners({text})",
+                partial(given, *case),
+                [int(each) for each in partners_of_library(*case)],
+            )
+            for text, case in zip(texts, cases, strict=True)
+        ],
+        [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
+    )
+
+
+def _rows_of(text: str) -> tuple[list[int], list[bool]]:
+    """Return groups and sides of a text: 5r is a record of group 5, 5m a message of it."""
+    sides = [letter == "r" for letter in text if letter in "rm"]
+    groups = [int(number) for number in text.replace("m", "r").split("r") if number]
+    return groups, sides
+
+
+# ---- 10.4
+
+
+def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
+    missing, extra = FindingClass.MISSING, FindingClass.EXTRA
+    asked = Unchecked(Aspect.MESSAGES, "a partition", "permission denied", asked=True)
+    unasked = Unchecked(Aspect.SOURCE, "", "none is named")
+    cases: list[tuple[str, tuple[Any, ...]]] = [
+        ("nothing found, orders-1 unread", ([], frozenset(), [asked])),
+        ("missing found", ([missing], frozenset(), [])),
+        ("nothing found, all checked", ([], frozenset(), [])),
+        ("nothing found, no source asked for", ([], frozenset(), [unasked])),
+        ("missing found and allowed", ([missing], frozenset([missing]), [])),
+        ("missing, extra found, missing allowed", ([missing, extra], frozenset([missing]), [])),
+        ("missing found, orders-1 unread", ([missing], frozenset(), [unasked, asked])),
+        ("missing allowed, orders-1 unread", ([missing], frozenset([missing]), [asked])),
+        ("extra found, missing allowed", ([extra], frozenset([missing]), [])),
+        ("nothing found, missing allowed", ([], frozenset([missing]), [])),
+        ("nothing found, one of two asked for", ([], frozenset(), [asked, unasked])),
+    ]
+    right = concluded_by_library
+
+    def ignoring_unchecked(found: Any, allowed: Any, _: Any) -> tuple[str, int]:
+        return right(found, allowed, [])
+
+    def all_asked(found: Any, allowed: Any, unchecked: Any) -> tuple[str, int]:
+        return right(found, allowed, [one._replace(asked=True) for one in unchecked])
+
+    def partial_first(found: Any, allowed: Any, unchecked: Any) -> tuple[str, int]:
+        is_partial = any(one.asked for one in unchecked)
+        return ("partial", 2) if is_partial else right(found, allowed, unchecked)
+
+    def any_allowed(found: Any, allowed: Any, unchecked: Any) -> tuple[str, int]:
+        return right([] if {*found} & allowed else found, allowed, unchecked)
+
+    kinds: list[tuple[str, Callable[..., tuple[str, int]]]] = [
+        ("ok-when-skipped", ignoring_unchecked),
+        ("exit-zero", lambda *case: (right(*case)[0], 0)),
+        ("exit-one-for-all", lambda *case: (right(*case)[0], int(right(*case)[1] > 0))),
+        ("partial-unless-all", all_asked),
+        ("partial-hides-findings", partial_first),
+        ("allows-nothing", lambda found, allowed, unchecked: right(found, [], unchecked)),
+        ("allows-all-with-one", any_allowed),
+    ]
+    compare.all_equal(
+        [
+            (f"concluded({what})", lambda case=case: _tuple(concluded(*case)), right(*case))
+            for what, case in cases
+        ],
+        [(code, [wrong(*case) for _, case in cases]) for code, wrong in kinds],
+    )
+
+
+def _tuple(given: Any) -> Any:
+    return tuple(given) if isinstance(given, list) else given
+
+
+# ---- 10.5
+
+_LOGS = (  # noqa: SIM905 - a text of its own with a hyphen would be taken for a reason's code
+    "flipped-value changed-offset changed-size changed-magic false-entry torn-tail repeated "
+    "left-out placed-by-abs renamed"
+).split()
+
+
+def write_files(folder: Path, name: str, seed: int) -> None:
+    """Write ten damaged logs, each with another fault, in an order that the seed says."""
+    chance = Random(seed)
+    for number, fault in enumerate(chance.sample(_LOGS, len(_LOGS))):
+        target = folder / f"log_{number}"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        write_broken(target, (fault,), chance)
+        (partition,) = (target / FOLDER).iterdir()
+        partition.rename(target / partition.name)
+        (target / FOLDER).rmdir()
+
+
+def _classes(folder: Path) -> list[str]:
+    """Return the class that `verify` finds in each log."""
+    found = []
+    for number in range(len(_LOGS)):
+        with TemporaryDirectory() as temporary:
+            again = Path(temporary)
+            shutil.copytree(folder / "files" / f"log_{number}", again / FOLDER)
+            found.append(diagnosis_by_verify(again)[0].finding)
+    return found
+
+
+def solve_5(folder: Path) -> dict[str, str]:
+    return {f"LOG_{number}": kind for number, kind in enumerate(_classes(folder))}
+
+
+def exercise_5(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
+    expected = _classes(folder)
+    got = [constants[f"LOG_{number}"] for number in range(len(_LOGS))]
+    is_one = len({*got}) == 1
+    of_all = {
+        "crc-explains-all": FindingClass.BAD_CRC.value,
+        "torn-explains-all": FindingClass.TORN_TAIL.value,
+    }
+    for number, kind in enumerate(expected):
+        mistakes = of_all if is_one else {}
+        compare.equal(f"LOG_{number}", partial(got.__getitem__, number), kind, mistakes)
+
+
+# ---- 10.6
+
+_RECORDS, _BLOCK, _SHARE = 10_000, 64, 50
+
+
+class Side:
+    """The fingerprints of one side: the source, or the log; `records` are not to be read off.
+
+    `sum(first, end)` is what the first pass has kept: it costs no reading. `first` and `end` are
+    multiples of 64, or the end of all. `read(number)` reads the record once more.
+    """
+
+    def __init__(self, records: Sequence[int]) -> None:
+        self._sums = [0]
+        for record in records:
+            self._sums.append((self._sums[-1] + record) % _LIMIT)
+        self.asked, self.reads = 0, 0
+
+    def __len__(self) -> int:
+        return len(self._sums) - 1
+
+    def sum(self, first: int, end: int) -> int:
+        """Return the sum of the fingerprints from `first` to `end` - 1."""
+        for border in (first, end):
+            if not (0 <= border <= len(self)) or (border % _BLOCK and border != len(self)):
+                raise ValueError(f"{border} is no border")
+        self.asked += 1
+        return (self._sums[end] - self._sums[first]) % _LIMIT
+
+    def read(self, number: int) -> int:
+        """Return the fingerprint of one record."""
+        if not 0 <= number < len(self):
+            raise ValueError(f"there is no record {number}")
+        self.reads += 1
+        return (self._sums[number + 1] - self._sums[number]) % _LIMIT
+
+
+def _sides(count: int, altered: int | None) -> tuple[Side, Side]:
+    records = [message_fingerprint(number, 20, 7) for number in range(count)]
+    stored = list(records)
+    if altered is not None:
+        stored[altered] = message_fingerprint(altered, 20, 8)
+    return Side(records), Side(stored)
+
+
+class _RightAnswer:
+    """A right answer of the course, as the expression that `course check` writes into a file."""
+
+    def __repr__(self) -> str:
+        path = lab_of(10).folder / "right" / "find_altered_by_halves.py"
+        return f"__import__('runpy').run_path({str(path)!r})['find_altered']"
+
+
+def solve_6(folder: Path) -> dict[str, Any]:
+    return {"find_altered": _RightAnswer()}
+
+
+def exercise_6(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
+    find_altered = constants["find_altered"]
+    if not callable(find_altered):
+        compare.equal("find_altered", lambda: find_altered, _is_place)
+    places: list[int | None] = [0, 63, 64, 4_999, 6_400, _RECORDS - 1, None]
+    chance = Random(10)
+    places += [chance.randrange(_RECORDS) for _ in range(5)]
+    runs: list[tuple[int | None, Side, Side, Any]] = []
+    for place in places:
+        sides = _sides(_RECORDS, place)
+        compare.unanswered = f"find_altered({place} altered)"
+        runs.append((place, *sides, find_altered(*sides)))
+    compare.unanswered = ""
+    got = [answer for *_, answer in runs]
+    starts = [None if place is None else place // _BLOCK * _BLOCK for place in places]
+    code = "names-the-block" if got == starts else None
+    for place, source, log, answer in runs:
+        call = f"find_altered({place} altered)"
+        reason = "finds-without-fault" if place is None else code
+        compare.holds(_is_place(answer, place), call, repr(answer), repr(place), reason)
+        for what, side in (("source", source), ("log", log)):
+            compare.at_most(f"{what} records read", side.reads, len(side) // _SHARE, "reads-all")
+            limit = 2 * len(range(0, len(side), _BLOCK)).bit_length() + 4
+            compare.at_most(f"sums of the {what}", side.asked, limit, "asks-every-block")
+    for count in (1, 64, 65, 640):
+        last = count - 1
+        call = f"find_altered({last} of {count} altered)"
+        answer = find_altered(*_sides(count, last))
+        compare.holds(_is_place(answer, last), call, repr(answer), repr(last))
+
+
+def _is_place(answer: Any, place: int | None) -> bool:
+    return answer == place and isinstance(answer, int | None) and not isinstance(answer, bool)

@@ -1,0 +1,12 @@
+# exercise: 5
+# reason: crc-explains-all
+LOG_0 = "bad-crc"
+LOG_1 = "bad-crc"
+LOG_2 = "bad-crc"
+LOG_3 = "bad-crc"
+LOG_4 = "bad-crc"
+LOG_5 = "bad-crc"
+LOG_6 = "bad-crc"
+LOG_7 = "bad-crc"
+LOG_8 = "bad-crc"
+LOG_9 = "bad-crc"

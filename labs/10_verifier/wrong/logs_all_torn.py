@@ -1,0 +1,12 @@
+# exercise: 5
+# reason: torn-explains-all
+LOG_0 = "torn-tail"
+LOG_1 = "torn-tail"
+LOG_2 = "torn-tail"
+LOG_3 = "torn-tail"
+LOG_4 = "torn-tail"
+LOG_5 = "torn-tail"
+LOG_6 = "torn-tail"
+LOG_7 = "torn-tail"
+LOG_8 = "torn-tail"
+LOG_9 = "torn-tail"
