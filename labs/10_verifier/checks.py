@@ -9,6 +9,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from kminilog.course.broken import FOLDER, write_broken
 from kminilog.course.comparing import Comparer
 from kminilog.course.judging.diagnosis import diagnosis_by_verify
@@ -189,8 +191,8 @@ def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
     cases = [_rows_of(text) for text in texts]
 
     def given(groups: list[int], is_record: list[bool]) -> Any:
-        got = partners(list(groups), list(is_record))
-        return [int(each) for each in got] if hasattr(got, "__len__") else got
+        got = partners(np.array(groups, np.int64), np.array(is_record, np.bool_))
+        return [_plain(each) for each in got] if hasattr(got, "__len__") else got
 
     kinds: list[tuple[str, Callable[..., list[int]]]] = [
         ("set-subtract", _set_subtract),
@@ -214,6 +216,11 @@ def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
         ],
         [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
     )
+
+
+def _plain(given: Any) -> Any:
+    """Return an integer of numpy as one of Python; anything else is left as it is."""
+    return given.item() if isinstance(given, np.integer) else given
 
 
 def _rows_of(text: str) -> tuple[list[int], list[bool]]:

@@ -1,6 +1,7 @@
 # exercise: 3
 # reason: pairs-by-number
 def partners(groups, is_record):
+    groups = list(groups)
     waiting, found = {}, [-1] * len(groups)
     for place, group in enumerate(groups):
         if is_record[place]:
