@@ -191,6 +191,15 @@ def common_code(got: Sequence[Any], readings: Sequence[tuple[str, Sequence[Any]]
     return codes.pop() if len(codes) == 1 else None
 
 
+def is_as_good(got: Any, wanted: Any) -> bool:
+    """Tell if a value does the same in the engine as the one that is wanted; see `equal`.
+
+    >>> is_as_good(bytearray(b"a"), b"a"), is_as_good(1.0, 1), is_as_good(1, True)
+    (True, False, False)
+    """
+    return _equal(got, wanted) and _misfit(got, wanted) is None
+
+
 def as_text(value: Any) -> str:
     """Return a value as text: bytes in hex, and nothing that changes from run to run.
 

@@ -23,7 +23,7 @@ from zlib import crc32
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.checking import MOST_SECONDS, check
-from kminilog.course.judging.outcome import ERROR, PASS, TODO, CatalogueSentence
+from kminilog.course.judging.outcome import ERROR, TODO, CatalogueSentence
 from kminilog.course.judging.sandbox import ProcessResult, end_all, run_module
 from kminilog.course.marks import NO, YES, Mark
 from kminilog.course.material import Exercise, Lab, lab_of
@@ -148,7 +148,7 @@ def _mark(student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: 
         exercise.number,
         exercise.kind,
         told["status"],
-        points=exercise.points if told["status"] == PASS else 0,
+        points=told["points"],
         max_points=exercise.points,
         reason_code=told["code"] or "",
         reason=catalogue.sentence(*said) if said else "",
@@ -165,7 +165,7 @@ def marks_of_all(
     digest: str = "",
 ) -> list[Mark]:
     """Return the same mark, without points, for each exercise of a lab."""
-    told = {"status": status, "code": None, "said": why, "seconds": 0}
+    told = {"status": status, "points": 0, "code": None, "said": why, "seconds": 0}
     return [replace(_mark(student, each, told, catalogue), digest=digest) for each in lab.exercises]
 
 
@@ -244,6 +244,7 @@ def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
         "outcomes": {
             each.exercise.id: {
                 "status": each.status,
+                "points": each.points,
                 "code": each.code,
                 "said": each.said,
                 "seconds": each.computed_seconds,

@@ -13,11 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kminilog.errors import KMiniLogError
 
-KINDS = ("predict", "read", "implement", "diagnose")
+KINDS = ("predict", "read", "implement", "diagnose", "expose")
+WRONG, RIGHT = "wrong", "right"
+_SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
 _FOLDER = re.compile(r"(\d\d)_([a-z_]+)")
 _PACKAGE = Path(__file__).parents[1]
 
@@ -48,6 +50,9 @@ class Exercise:
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one:
                 of a log, or of the answer of an assignor (`broken` is "log" or "assignment")
+    expose      `names` has one constant: inputs that unmask the wrong answers to the exercise with
+                the number `of`. `left_out` are those that no input unmasks: they differ in state,
+                or in what they call.
     predict     a question with its answers; never graded
     """
 
@@ -66,6 +71,8 @@ class Exercise:
     file: str = ""
     faults: tuple[str, ...] = ()
     broken: str = "log"
+    of: int = 0
+    left_out: tuple[str, ...] = ()
     see: str = ""
 
     @property
@@ -135,6 +142,48 @@ class Lab:
         return [exercise for exercise in self.exercises if exercise.is_graded]
 
 
+class HeaderError(KMiniLogError):
+    """A sample answer does not begin with its two lines."""
+
+    def __init__(self, path: Path, second: str) -> None:
+        super().__init__(f"{path}: begin with `# exercise: N` and `{second}…`")
+
+
+class SampleAnswer(NamedTuple):
+    """A file of `wrong/` or `right/`: the exercise that it answers, and what its second line says.
+
+    That is the code that a wrong answer must get, or what is different in a right one.
+    """
+
+    path: Path
+    number: int
+    says: str
+
+    @property
+    def where(self) -> str:
+        """The place that a flaw names: folder and file."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+
+def sample_answers(lab: Lab, kind: str) -> list[SampleAnswer]:
+    """Return the answers in `wrong/` or `right/`; HeaderError for one without its two lines."""
+    found = []
+    for path in sorted((lab.folder / kind).glob("*.py")):
+        lines = [*path.read_text(encoding="utf-8").splitlines(), "", ""]
+        exercise = re.fullmatch(r"# exercise: (\d+)", lines[0])
+        says = lines[1].removeprefix(_SECOND_LINES[kind]).strip()
+        if not (exercise and says and lines[1].startswith(_SECOND_LINES[kind])):
+            raise HeaderError(path, _SECOND_LINES[kind])
+        found.append(SampleAnswer(path, int(exercise[1]), says))
+    return found
+
+
+def answers_to(exercise: Exercise, kind: str) -> list[Path]:
+    """Return the files of `wrong/` or `right/` that answer an exercise."""
+    samples = sample_answers(lab_of(exercise.lab), kind)
+    return [each.path for each in samples if each.number == exercise.number]
+
+
 def labs_folder() -> Path:
     """Return the folder with all labs: inside the installed package, or beside it."""
     inside = _PACKAGE / "labs"
@@ -166,6 +215,11 @@ def exercise_of(text: str) -> Exercise:
             return exercise
     known = "exercises " + _listed([exercise.id for exercise in lab.exercises])
     raise UnknownLabError(text, known=known)
+
+
+def target_of(exercise: Exercise) -> Exercise:
+    """Return the exercise whose wrong answers are to be unmasked."""
+    return exercise_of(f"{exercise.lab}.{exercise.of}")
 
 
 def checks_of(lab: Lab) -> dict[str, Any]:

@@ -6,8 +6,9 @@
 For every exercise: The starter is `todo`. The library's own function passes all three layers, with
 at least one comparison, and so does each right answer, by itself in a file. Each wrong answer fails
 with its own code, and answers no other exercise. The hints are there and contain no line of the
-solution. The README names it. Source: ours; rustlings proves its starters and solutions in the same
-way, but has no wrong answers.
+solution. The README names it. The inputs of an exercise to expose unmask all wrong answers that it
+counts, and none that it leaves out. Source: ours; rustlings proves its starters and solutions in
+the same way, but has no wrong answers.
 """
 
 import ast
@@ -28,19 +29,29 @@ from typing import NamedTuple
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, ExerciseTexts, languages
 from kminilog.course.comparing import SENTENCE_CHARACTERS
 from kminilog.course.judging.answers import Answers
-from kminilog.course.judging.checking import check, run_judge_of_all
+from kminilog.course.judging.checking import check, left_out_but_unmasked, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
-from kminilog.course.judging.judge import library_answer
+from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.outcome import FAIL, PASS, TODO, ExerciseOutcome
-from kminilog.course.material import Exercise, Lab, checks_of, lab_of
+from kminilog.course.judging.patching import library_answer, load_answers
+from kminilog.course.material import (
+    RIGHT,
+    WRONG,
+    Exercise,
+    Lab,
+    SampleAnswer,
+    answers_to,
+    checks_of,
+    lab_of,
+    sample_answers,
+    target_of,
+)
 from kminilog.course.starter import starter_of
 from kminilog.course.work_folder import WorkFolder
-from kminilog.errors import KMiniLogError
 
-WRONG, RIGHT = "wrong", "right"
-_SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
 _MOST_LINES = 40
 _LEAST_COUNTS = {WRONG: 2, RIGHT: 3}  # for each exercise to implement
+_MOST_INPUTS = 6  # that unmask all wrong answers to an exercise
 _HINT_TIERS = 3
 _LEAST_MISCONCEPTIONS = 2
 _LINE_CHARACTERS = 16  # shorter lines of a solution, like `return None`, may stand in a hint
@@ -56,45 +67,9 @@ class Flaw(NamedTuple):
         return f"{self.where}: {self.what}"
 
 
-class HeaderError(KMiniLogError):
-    """A sample answer does not begin with its two lines."""
-
-    def __init__(self, path: Path, second: str) -> None:
-        super().__init__(f"{path}: begin with `# exercise: N` and `{second}…`")
-
-
-class SampleAnswer(NamedTuple):
-    """A file of `wrong/` or `right/`: the exercise that it answers, and what its second line says.
-
-    That is the code that a wrong answer must get, or what is different in a right one.
-    """
-
-    path: Path
-    number: int
-    says: str
-
-    @property
-    def where(self) -> str:
-        """The place that a flaw names: folder and file."""
-        return f"{self.path.parent.name}/{self.path.name}"
-
-
-def sample_answers(lab: Lab, kind: str) -> list[SampleAnswer]:
-    """Return the answers in `wrong/` or `right/`; HeaderError for one without its two lines."""
-    found = []
-    for path in sorted((lab.folder / kind).glob("*.py")):
-        lines = [*path.read_text(encoding="utf-8").splitlines(), "", ""]
-        exercise = re.fullmatch(r"# exercise: (\d+)", lines[0])
-        says = lines[1].removeprefix(_SECOND_LINES[kind]).strip()
-        if not (exercise and says and lines[1].startswith(_SECOND_LINES[kind])):
-            raise HeaderError(path, _SECOND_LINES[kind])
-        found.append(SampleAnswer(path, int(exercise[1]), says))
-    return found
-
-
 def solution(lab: Lab, folder: Path) -> str:
     """Return answers that are right: the library's functions, and what stands in the files."""
-    lines = ["from kminilog.course.judging.judge import library_answer", ""]
+    lines = ["from kminilog.course.judging.patching import library_answer", ""]
     for exercise in lab.exercises:
         if exercise.symbol:
             lines.append(f"{exercise.name} = library_answer({exercise.symbol!r})")
@@ -104,7 +79,32 @@ def solution(lab: Lab, folder: Path) -> str:
         elif exercise.kind == "diagnose":
             diagnosis, _ = diagnosis_of(exercise, folder)
             lines.append(f"{exercise.names[0]} = {tuple(diagnosis)!r}")
+        elif exercise.kind == "expose":
+            lines += [path.read_text(encoding="utf-8") for path in answers_to(exercise, RIGHT)[:1]]
     return "\n".join(lines) + "\n"
+
+
+class Exposed(NamedTuple):
+    """Which wrong answers an exercise to expose counts, and which it leaves out."""
+
+    exercise: str
+    of: str
+    counted: list[str]
+    left_out: list[str]
+
+
+def exposed_in(lab: Lab) -> list[Exposed]:
+    """Return what each exercise to expose counts."""
+    return [
+        Exposed(
+            each.id,
+            target_of(each).id,
+            [path.stem for path in counted_wrong_answers(each)],
+            sorted(each.left_out),
+        )
+        for each in lab.exercises
+        if each.kind == "expose"
+    ]
 
 
 def missing_package(lab: Lab) -> str:
@@ -136,6 +136,10 @@ def flaws_of(lab: Lab) -> Iterator[Flaw]:
             if not outcome.comparisons:
                 yield Flaw(outcome.exercise.id, "its check compares nothing")
         for exercise in lab.exercises:
+            if exercise.left_out:
+                source = str(folder.answers_path)
+                for name in left_out_but_unmasked(exercise, folder.path, source):
+                    yield Flaw(exercise.id, f"an input unmasks {name}, which it leaves out")
             yield from _flaws_of_wrong(exercise, folder, text)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             judge = partial(_flaws_of_right, lab, Path(temporary))
@@ -165,6 +169,7 @@ def _flaws_of_wrong(exercise: Exercise, folder: WorkFolder, right: str) -> Itera
 def _flaws_of_right(lab: Lab, directory: Path, right: SampleAnswer) -> list[Flaw]:
     """Check a right answer as a student's whole file, in all three layers."""
     folder = WorkFolder.start(lab, directory / right.path.stem, "course check")
+    folder.progress["passed"] = [each.id for each in lab.graded]  # before inputs, their function
     shutil.copyfile(right.path, folder.answers_path)
     wanted = [each for each in lab.exercises if each.number == right.number]
     outcomes = check(folder, wanted)
@@ -194,8 +199,27 @@ def _flaws_of_texts(lab: Lab) -> Iterator[Flaw]:
                 yield Flaw(where, "README.md does not name it")
             for what in _flaws_of_texts_of(exercise, catalogue.texts(exercise)):
                 yield Flaw(where, what)
+    for exercise in lab.exercises:
+        if exercise.kind == "expose":
+            yield from _flaws_of_inputs(exercise)
     for kind in (WRONG, RIGHT):
         yield from _flaws_of_sample_files(lab, kind)
+
+
+def _flaws_of_inputs(exercise: Exercise) -> Iterator[Flaw]:
+    """Compare what lab.toml and right/ say of inputs that unmask the wrong answers."""
+    wrong = {path.stem for path in answers_to(target_of(exercise), WRONG)}
+    if unknown := sorted(set(exercise.left_out) - wrong):
+        yield Flaw(exercise.id, f"leaves out what is not there: {', '.join(unknown)}")
+    if len(counted_wrong_answers(exercise)) < _LEAST_COUNTS[WRONG]:
+        yield Flaw(exercise.id, f"has not {_LEAST_COUNTS[WRONG]} wrong answers to unmask")
+    right = answers_to(exercise, RIGHT)
+    if not right:
+        yield Flaw(exercise.id, "has no right answer")
+    for path in right:
+        inputs = getattr(load_answers(path), exercise.names[0])
+        if len(inputs) > _MOST_INPUTS:
+            yield Flaw(f"{RIGHT}/{path.name}", f"has {len(inputs)} inputs, {_MOST_INPUTS} at most")
 
 
 def _flaws_of_texts_of(exercise: Exercise, texts: ExerciseTexts) -> Iterator[str]:

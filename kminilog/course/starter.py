@@ -12,8 +12,7 @@ from importlib import import_module
 from typing import Any, TypeGuard
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
-from kminilog.course.judging.judge import library_answer
-from kminilog.course.judging.patching import room_of
+from kminilog.course.judging.patching import library_answer, room_of
 from kminilog.course.material import Exercise, Lab, lab_of
 
 _BODY = "raise NotImplementedError"

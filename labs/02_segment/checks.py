@@ -661,3 +661,8 @@ def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None
             for code, wrong in readings
         ],
     )
+
+
+# ---- 2.12: what counts of a result
+
+view_12 = bool

@@ -81,3 +81,7 @@ def expired_segments(
 ) -> list[Segment]:
     """Return the segments that retention deletes: a prefix of `segments`, which ascend."""
     raise NotImplementedError
+
+
+# 2.12  Inputs that unmask a wrong roll
+EXPOSE_ROLL = ...

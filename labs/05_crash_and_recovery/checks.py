@@ -601,3 +601,10 @@ def exercise_6(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
     }
     for name, value in right.items():
         compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))
+
+
+# ---- 5.10: what counts of a result; the words are free
+
+
+def view_10(result: object) -> bool:
+    return result is None

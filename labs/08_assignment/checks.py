@@ -356,3 +356,8 @@ def exercise_4(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
     }
     for name, value in right.items():
         compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))
+
+
+# ---- 8.9: what counts of a result; lists and tuples are alike
+
+view_9 = _pairs

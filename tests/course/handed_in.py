@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from kminilog.course.material import Lab
-from kminilog.course.proof import WRONG, sample_answers, solution
+from kminilog.course.material import WRONG, Lab, sample_answers
+from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from tests.course.student import CHECKSUM, HEADER
 

@@ -10,8 +10,7 @@ import pytest
 import kminilog
 from kminilog.course import comparing
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, _read, languages
-from kminilog.course.material import all_labs, labs_folder
-from kminilog.course.proof import WRONG, sample_answers
+from kminilog.course.material import WRONG, all_labs, labs_folder, sample_answers
 
 PACKAGE = Path(kminilog.__file__).parent
 ENGLISH = _read(DEFAULT_LANGUAGE)

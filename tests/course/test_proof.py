@@ -209,7 +209,7 @@ def test_course_check_says_what_is_wrong_as_text_and_json(copied):
     found = CliRunner().invoke(main, ["course", "check", "--json"])
     assert found.exit_code == 1
     flaws = [{"where": "1.1, en", "what": "needs 3 hints"}]
-    assert json.loads(found.stdout) == {"labs": [1], "flaws": flaws}
+    assert json.loads(found.stdout) == {"labs": [1], "flaws": flaws, "exposed": []}
 
 
 def test_course_check_of_an_unknown_lab_could_not_be_done():

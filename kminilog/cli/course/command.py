@@ -9,10 +9,10 @@ from kminilog.cli.course.term import init_command, release_command
 from kminilog.cli.lab.judging import judged
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import flush, write_document, write_line
+from kminilog.cli.shared.output import flush, write_document, write_line, write_lines
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, lab_of
-from kminilog.course.proof import Flaw, flaws_of, missing_package
+from kminilog.course.proof import Exposed, Flaw, exposed_in, flaws_of, missing_package
 
 FLAWED = 1
 
@@ -39,11 +39,20 @@ def check(number: str | None, as_json: bool) -> int:
                 write_line(f"  {flaw}")
             verdict = f"{len(flaws)} flaw{'s' * (len(flaws) > 1)}" if flaws else "ok"
             write_line(f"lab {lab.number}, {english.title(lab)}: {verdict}")
+            write_lines(map(_exposed_line, exposed_in(lab)))
             flush()
     if as_json:
         flaws_json = [{"where": flaw.where, "what": flaw.what} for flaw in found]
-        write_document({"labs": [lab.number for lab in labs], "flaws": flaws_json})
+        exposed = [each._asdict() for lab in labs for each in exposed_in(lab)]
+        numbers = [lab.number for lab in labs]
+        write_document({"labs": numbers, "flaws": flaws_json, "exposed": exposed})
     return FLAWED if found else 0
+
+
+def _exposed_line(exposed: Exposed) -> str:
+    counted = f"{len(exposed.counted)} wrong answers to {exposed.of}: {', '.join(exposed.counted)}"
+    left_out = f"; not {', '.join(exposed.left_out)}" if exposed.left_out else ""
+    return f"  {exposed.exercise} counts {counted}{left_out}"
 
 
 for each in (init_command, release_command, grade_command, stats_command):

@@ -14,7 +14,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from kminilog.course.judging.patching import NO_RESULT, StudentFunctions, replace_when_loaded
+from kminilog.course.judging.patching import (
+    NO_RESULT,
+    StudentFunctions,
+    lend_library_functions,
+    replace_when_loaded,
+)
 
 
 def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> None:
@@ -22,8 +27,6 @@ def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> No
     wanted = [symbol for symbol in symbols.split(",") if symbol]
 
     def lend(module: ModuleType) -> None:
-        from kminilog.course.judging.judge import lend_library_functions
-
         lend_library_functions(module, int(lab), wanted)
 
     functions = StudentFunctions(Path(answers).resolve(), lend)

@@ -11,8 +11,8 @@ from typing import Any
 
 from kminilog.cli.shared.output import is_terminal
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
+from kminilog.course.judging.patching import library_answer
 from kminilog.course.material import Exercise, Lab
 from kminilog.course.work_folder import WorkFolder
 from kminilog.text import BAD, GOOD, Span, StyledText

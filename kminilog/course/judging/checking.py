@@ -23,7 +23,7 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -32,6 +32,7 @@ from typing import Any
 
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.judging.diagnosis import judge_diagnosis
+from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
 from kminilog.course.judging.limits import CPU_SECONDS, WALL_SECONDS
 from kminilog.course.judging.outcome import (
@@ -44,7 +45,7 @@ from kminilog.course.judging.outcome import (
     error_of,
 )
 from kminilog.course.judging.sandbox import ProcessResult, run_module
-from kminilog.course.material import Exercise
+from kminilog.course.material import Exercise, target_of
 from kminilog.course.work_folder import WorkFolder
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -245,7 +246,10 @@ def _in_layers(
     source = str(folder.answers_path)
     told = pool.map(lambda group: run_command(source, group, runnable), groups)
     complaints = {id: outcome for group in told for id, outcome in group.items()}
-    return [_merged(each, complaints.get(each.exercise.id)) for each in first]
+    merged = [_merged(each, complaints.get(each.exercise.id)) for each in first]
+    passed = {each.exercise.id: each.status == PASS for each in merged}
+    passed = dict.fromkeys(folder.passed, True) | passed
+    return [_after_target(each, passed) for each in merged]
 
 
 def _has_command(outcome: ExerciseOutcome) -> bool:
@@ -263,6 +267,15 @@ def _merged(outcome: ExerciseOutcome, second: ExerciseOutcome | None) -> Exercis
         comparisons=outcome.comparisons,
         printed=outcome.printed,
     )
+
+
+def _after_target(outcome: ExerciseOutcome, passed: Mapping[str, bool]) -> ExerciseOutcome:
+    """Return the outcome; of inputs, only if the function that they are for has passed."""
+    exercise = outcome.exercise
+    if exercise.kind != "expose" or outcome.status == TODO:
+        return outcome
+    target = target_of(exercise).id
+    return outcome if passed.get(target) else error_of(exercise, "not-yet-passed", target=target)
 
 
 # ---- (a)
@@ -285,6 +298,8 @@ def _judged(
     if exercise.symbol and (line := answers.imports_reference(exercise)):
         said = CatalogueSentence("takes-from-library", {"line": str(line), "answer": exercise.name})
         return ExerciseOutcome(exercise, FAIL, IMPORTS_REFERENCE, said)
+    if exercise.kind == "expose" and not counted_wrong_answers(exercise):
+        return error_of(exercise, "nothing-to-unmask", target=target_of(exercise).id)
     began = time.monotonic()
     outcome = run_judge(exercise, given, str(folder.answers_path), answers)
     return replace(outcome, seconds=time.monotonic() - began)
@@ -322,6 +337,12 @@ def run_judge_of_all(
     if ran.result is None:
         return [run_judge(exercise, folder, source) for source in sources]
     return [_as_told(exercise, told, None) for told in ran.result["told"]]
+
+
+def left_out_but_unmasked(exercise: Exercise, folder: Path, source: str) -> list[str]:
+    """Return which wrong answers the inputs of a trusted file unmask although none should."""
+    ran = _judge(exercise, folder, source)
+    return list((ran.result or {"told": [{}]})["told"][0].get("value") or ())
 
 
 def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:

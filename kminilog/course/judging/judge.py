@@ -11,7 +11,6 @@ of the lab, which it may call, are the library's. This process limits itself bef
 student's code; its parent stops it if it takes too long. Source: ours.
 """
 
-import inspect
 import json
 import os
 import sys
@@ -20,45 +19,31 @@ import traceback
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import wraps
-from importlib import import_module
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError, name_call
+from kminilog.course.judging.exposing import expose, left_out_but_unmasked
 from kminilog.course.judging.limits import (
     BoundedOutput,
     Forbidden,
     forbid_processes,
     limit_resources,
 )
-from kminilog.course.judging.patching import load_answers, replaced, room_of
-from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of
+from kminilog.course.judging.patching import (
+    lend_library_functions,
+    library_answer,
+    load_answers,
+    replaced,
+)
+from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of, target_of
 
 IMPORTS_REFERENCE = "imports-reference"
 
 
 class TakesFromLibrary(Forbidden):
     """The student's file calls the function that it should have."""
-
-
-def library_answer(symbol: str) -> Any:
-    """Return the library's own function, method or class, even where another stands in for it."""
-    room = room_of(symbol)
-    found: Any = import_module(f"kminilog.{room}")
-    for name in symbol.removeprefix(f"{room}.").split("."):
-        found = getattr(found, name)
-    return inspect.unwrap(found)
-
-
-def lend_library_functions(module: ModuleType, lab: int, written: Collection[str]) -> None:
-    """Put the library's functions into a student's module, except for the symbols `written`.
-
-    So a function may call another one of its lab that the student has not written yet.
-    """
-    for other in lab_of(lab).exercises:
-        if other.symbol and other.symbol not in written and not other.is_method:
-            setattr(module, other.name, library_answer(other.symbol))
 
 
 def judge(
@@ -100,11 +85,16 @@ def judge(
 
 
 def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) -> list[Any] | None:
-    """Run the check of an exercise; return the constant of a diagnosis if it is a plain tuple."""
+    """Run the check of an exercise; return what the parent process judges of it, if anything.
+
+    That is the constant of a diagnosis if it is a plain tuple.
+    """
     if exercise.kind == "diagnose":
         value = getattr(load_answers(Path(answers)), exercise.names[0])
         is_plain = isinstance(value, tuple) and all(isinstance(each, str | int) for each in value)
         return list(value) if is_plain else None
+    if exercise.kind == "expose":
+        return _expose(exercise, answers, compare)
     check = checks_of(lab_of(exercise.lab))[f"exercise_{exercise.number}"]
     with _out_of_reach(exercise, answers):
         library = _functions_of_library()
@@ -117,6 +107,16 @@ def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) ->
             check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
         _assert_unchanged(library)
     return None
+
+
+def _expose(exercise: Exercise, answers: str, compare: Comparer) -> list[Any]:
+    """Try the student's inputs; return which wrong answers of those left out are unmasked, too."""
+    library_answer(target_of(exercise).symbol)  # loaded before the student's file could change it
+    library = _functions_of_library()
+    inputs = getattr(load_answers(Path(answers)), exercise.names[0])
+    _assert_unchanged(library)
+    expose(compare, exercise, inputs)
+    return left_out_but_unmasked(exercise, inputs)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kminilog.course.judging.exposing import STILL_HIDDEN
 from kminilog.course.material import Exercise
 
 TODO, FAIL, ERROR, TIMEOUT, PASS = "todo", "fail", "error", "timeout", "pass"
@@ -36,7 +37,10 @@ class ExerciseOutcome:
 
     @property
     def points(self) -> int:
-        """All points of the exercise if it passed, else none."""
+        """All points of the exercise if it passed, else none; a share for each unmasked answer."""
+        if self.said and self.said.name == STILL_HIDDEN:
+            unmasked, every = (int(self.said.values[name]) for name in ("unmasked", "all"))
+            return self.exercise.points * unmasked // every
         return self.exercise.points if self.status == PASS else 0
 
 

@@ -1,0 +1,137 @@
+"""Inputs of a student unmask wrong answers; what is no input is named, and gives no points."""
+
+import pytest
+
+from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
+from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
+from kminilog.course.proof import exposed_in
+from tests.course.student import CHECKSUM, outcomes_of, sentence_of, start_lab
+
+PLAIN = "bytes(11) + b'\\x17' + bytes(4) + b'\\0\\0\\0\\0\\0\\1kvalue'"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return start_lab(tmp_path)
+
+
+def judged(folder, inputs: str, checksum: str = CHECKSUM):
+    """Check 1.2 and 1.9 together; return the outcome of 1.9."""
+    folder.answers_path.write_text(f"{checksum}\nEXPOSE_CHECKSUM = {inputs}\n")
+    return outcomes_of(folder, "1.2", "1.9")["1.9"]
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)
+def test_each_lab_has_an_exercise_to_expose(lab):
+    assert [each.of for each in exposed_in(lab)]
+
+
+def test_no_input_leaves_all_hidden(folder):
+    outcome = judged(folder, "[]")
+    assert (outcome.status, outcome.code, outcome.points) == (FAIL, None, 0)
+    assert sentence_of(outcome) == "0 of 12 wrong answers are unmasked; 12 still hidden"
+
+
+def test_one_input_gives_its_share_of_the_points_and_tells_only_counts(folder):
+    outcome = judged(folder, f"[({PLAIN},)]")
+    assert outcome.status == FAIL
+    assert 0 < outcome.points < outcome.exercise.points
+    sentence = sentence_of(outcome)
+    assert sentence.endswith(" still hidden")
+    assert "PLAIN" not in sentence
+    assert "checksum" not in sentence
+    assert not outcome.printed
+
+
+def test_inputs_of_the_course_unmask_all(folder):
+    (right,) = answers_to(exercise_of("1.9"), RIGHT)
+    folder.answers_path.write_text(CHECKSUM + right.read_text())
+    outcome = outcomes_of(folder, "1.2", "1.9")["1.9"]
+    assert sentence_of(outcome) == ""
+    assert (outcome.status, outcome.points) == (PASS, 10)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "status", "sentence"),
+    [
+        ("...", TODO, ""),
+        ("7", ERROR, "is of type int, expected list of tuples"),
+        ("[b'34 bytes']", ERROR, "is of type list with bytes, expected list of tuples"),
+        ("[(print,)]", ERROR, "expected plain values"),
+        ("[([{'a': type('Bytes', (bytes,), {})()}],)]", ERROR, "tuples with Bytes, expected plain"),
+        ("[(bytes(34),)] * 21", FAIL, "inputs of EXPOSE_CHECKSUM: 21, expected at most 20"),
+        ("[(bytes(34),), (7,)]", FAIL, "input 2 is invalid: the library's function itself raises"),
+        ("[(bytes(34), 7)]", FAIL, "input 1 is invalid: the library's function itself raises Type"),
+        ("[()]", FAIL, "input 1 is invalid: the library's function itself raises TypeError"),
+        (
+            "[(bytes(9 * 10**8),)]",
+            FAIL,
+            "input 1 is invalid: the library's function itself raises Memor",
+        ),
+    ],
+)
+def test_what_is_no_input_is_named_and_gives_no_points(folder, inputs, status, sentence):
+    outcome = judged(folder, inputs)
+    assert (outcome.status, outcome.points) == (status, 0)
+    assert sentence in sentence_of(outcome)
+
+
+def test_input_on_which_right_answers_differ_is_named_and_gives_no_points(tmp_path):
+    # The docstring promises at least one member; the library and a right answer fail in two ways.
+    folder = start_lab(tmp_path, number=8)
+    folder.answers_path.write_text("EXPOSE_RUNS = [(10, 3), (3, -1)]\n")
+    folder.progress["passed"] = ["8.1"]
+    outcome = outcomes_of(folder, "8.9")["8.9"]
+    assert (outcome.status, outcome.points) == (FAIL, 0)
+    assert sentence_of(outcome) == (
+        "input 2: right answers differ there, the function promises nothing for it"
+    )
+
+
+def test_exercise_whose_target_has_not_passed_says_so(folder):
+    wrong = CHECKSUM.replace("16", "12")
+    outcome = judged(folder, f"[({PLAIN},)]", wrong)
+    assert (outcome.status, outcome.points) == (ERROR, 0)
+    said = "1.9 is about your 1.2, which has not passed: kminilog lab check 1.2"
+    assert sentence_of(outcome) == said
+    assert judged(folder, "...", wrong).status == TODO
+
+
+def test_target_that_has_passed_before_counts(folder):
+    folder.answers_path.write_text("EXPOSE_CHECKSUM = []\n")
+    assert outcomes_of(folder, "1.9")["1.9"].status == ERROR
+    folder.pass_exercise(exercise_of("1.2"))
+    assert outcomes_of(folder, "1.9")["1.9"].status == FAIL
+
+
+def test_inputs_that_end_the_process_or_change_the_library_are_errors(folder):
+    assert judged(folder, "[(__import__('os')._exit(0),)]").status == ERROR
+    folder.pass_exercise(exercise_of("1.2"))
+    changes = "import kminilog.format.message as m\nm.checksum = len\nEXPOSE_CHECKSUM = []\n"
+    folder.answers_path.write_text(changes)
+    assert "replaces a part" in sentence_of(outcomes_of(folder, "1.9")["1.9"])
+
+
+def test_folder_without_wrong_answers_says_who_has_them(folder, monkeypatch):
+    checking = "kminilog.course.judging.checking.counted_wrong_answers"
+    monkeypatch.setattr(checking, lambda exercise: [])
+    outcome = judged(folder, "[]")
+    assert outcome.status == ERROR
+    assert sentence_of(outcome).startswith("the wrong answers to 1.2 are not in this course folder")
+
+
+def test_wrong_answer_that_walks_for_ever_is_unmasked(tmp_path):
+    folder = start_lab(tmp_path, number=4)
+    walk = "from kminilog.format.dialect import KAFKA\n"
+    folder.answers_path.write_text(f"{walk}EXPOSE_SEGMENT = [(KAFKA, range(10**12), 10**11)]\n")
+    folder.progress["passed"] = ["4.1"]
+    outcome = outcomes_of(folder, "4.9")["4.9"]
+    assert outcome.said.values["all"] == "7"
+    assert int(outcome.said.values["unmasked"]) >= 2  # from either end
+
+
+def test_exposed_names_what_counts_and_what_is_left_out():
+    (exposed,) = exposed_in(lab_of(4))
+    assert (exposed.exercise, exposed.of) == ("4.9", "4.1")
+    assert "slot_linear" in exposed.counted
+    assert "slot_unwatched" in exposed.left_out
