@@ -11,6 +11,8 @@ that holds it, and in the folder of another lab beside it; nowhere else. Source:
 import getpass
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any, Self
@@ -20,7 +22,7 @@ from kminilog.course.broken import write_broken
 from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
-from kminilog.course.material import Exercise, Lab, all_labs, checks_of
+from kminilog.course.material import Exercise, Lab, all_labs, checks_of, lab_of
 from kminilog.errors import KMiniLogError
 from kminilog.storage.files import naming, read_regular, replace_file
 from kminilog.text import printable
@@ -241,6 +243,29 @@ def place_for_labs(directory: Path) -> Path:
     """Return where a new work folder belongs: in a directory, or beside the one that it is in."""
     inside = _work_folder_around(directory)
     return inside.parent if inside else directory
+
+
+def folders_below(directory: Path) -> list[WorkFolder]:
+    """Return the work folders in a directory and below it, or beside the one that it is in.
+
+    At most three directories deep; of each lab the first by name. DamagedProgressError as `find`.
+    """
+    found: dict[int, WorkFolder] = {}
+    for place in _places_below(place_for_labs(directory.absolute()), _LOOKED_IN):
+        number = lab_in(place)
+        if number is not None and number not in found:
+            folder = found[number] = WorkFolder(lab_of(number), place)
+            folder.progress = read_progress(place / PROGRESS_FILE)
+    return [found[number] for number in sorted(found)]
+
+
+def _places_below(place: Path, levels: int) -> Iterator[Path]:
+    yield place
+    if levels > 1:
+        for each in sorted(place.iterdir()):
+            if each.is_dir() and not each.is_symlink() and not each.name.startswith("."):
+                with suppress(OSError):
+                    yield from _places_below(each, levels - 1)
 
 
 def _work_folder_around(directory: Path) -> Path | None:

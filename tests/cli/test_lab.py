@@ -25,6 +25,7 @@ from jsonschema import Draft202012Validator
 from kminilog.cli.lab import judging
 from kminilog.cli.lab.judging import Watched, wait_for_save_or_key
 from kminilog.cli.main import main
+from kminilog.course.decisions import decisions
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ExerciseOutcome
 from kminilog.course.material import all_labs, exercise_of, lab_of
@@ -109,7 +110,7 @@ def test_newcomer_gets_from_the_list_to_a_first_pass_by_what_the_screen_says(mon
     assert "  1.1  pass    The header: offset and size  10/10\n" in right.out
     assert "verify: ok" in right.out
     assert "Why it works: " in right.out
-    assert right.out.endswith("1 of 7 pass, 10 of 75 points.\nNext: 1.2 The checksum\n")
+    assert right.out.endswith("1 of 8 pass, 10 of 85 points.\nNext: 1.2 The checksum\n")
     assert lab("solution", "1.1").out.startswith("# kminilog.format.message.header\ndef header(")
 
 
@@ -127,7 +128,7 @@ def test_json_is_by_the_schema_and_says_what_the_text_says(tmp_path):
     Draft202012Validator(SCHEMA).validate(document.document)
     exercises = document.document["exercises"]
     states = {f"{each['lab']}.{each['exercise']}": each["status"] for each in exercises}
-    assert states == STATES | {"1.6": "error", "1.7": "todo", "1.8": "error"}
+    assert states == STATES | {"1.6": "error", "1.7": "todo", "1.8": "error", "1.9": "error"}
     blocks = re.split(r"^  (?=\d+\.\d+ )", text.out, flags=re.MULTILINE)[1:]
     for each, block in zip(exercises, blocks, strict=True):
         lines = [line.strip() for line in block.splitlines()]
@@ -144,7 +145,7 @@ def test_json_is_by_the_schema_and_says_what_the_text_says(tmp_path):
         if each["status"] in ("fail", "error", "timeout"):
             assert f"Look: {each['see']} · Hint" in block
     assert sum(each["points"] for each in exercises) == 10
-    assert f", {10} of 75 points." in text.out
+    assert f", {10} of 85 points." in text.out
 
 
 def test_traceback_is_shown_only_if_it_is_asked_for(tmp_path):
@@ -509,13 +510,25 @@ def test_solution_is_shown_after_a_pass_or_if_it_is_insisted_on(tmp_path):
 
 def test_progress_is_a_table_or_json():
     assert lab("progress").out == "No work folder here. Begin with: kminilog lab start 1\n"
-    assert lab("progress", "--json").document == {"labs": []}
+    assert lab("progress", "--json").document["labs"] == []
     start_lab(Path.cwd(), HEADER)
     lab("check", "1")
-    found = {"lab": 1, "passed": ["1.1"], "points": 10, "max_points": 75}
-    assert lab("progress", "--json").document == {"labs": [found]}
-    assert re.search(r"^  1  The message  1/7     10/75   1.1$", lab("progress").out, re.MULTILINE)
+    found = {"lab": 1, "passed": ["1.1"], "points": 10, "max_points": 85}
+    document = lab("progress", "--json").document
+    assert document == {"labs": [found], "decisions": {"yours": 1, "all": len(decisions())}}
+    assert re.search(r"^  1  The message  1/8     10/85   1.1$", lab("progress").out, re.MULTILINE)
     assert "Go on with: kminilog lab check 1\n" in lab("list").out
+
+
+def test_progress_draws_the_engine_as_text_and_page(tmp_path):
+    start_lab(tmp_path, HEADER).pass_exercise(exercise_of("1.1"))
+    found = lab("progress", "--html", "engine.html")
+    assert f"1 of {len(decisions())} decisions of the engine are yours." in found.out
+    (line,) = re.findall(r"^  format.message  .*$", found.out, re.MULTILINE)
+    assert line.split()[1:7] == ["■", "header", "□", "checksum", "□", "content"]
+    page = Path("engine.html").read_text()
+    assert page.count("is-yours") == 2  # of its seam, and of the style
+    assert all(f"<code>{each.name}</code> {each.id}<" in page for each in decisions())
 
 
 def test_list_has_all_labs_as_text_and_json():
@@ -548,6 +561,25 @@ def test_run_without_a_passing_function_says_so(tmp_path):
     run = spawned("run", "1", "--", "partition", "--key", "21", "--partitions", "3")
     assert run.code == 0
     assert run.err == "none of your functions passes yet: this is the library alone\n"
+
+
+def test_run_all_swaps_in_what_passes_in_all_folders_below(tmp_path):
+    start_lab(tmp_path / "term", HEADER + CHECKSUM.replace("16", "18"))
+    name = "def segment_name(base_offset):\n    return f'{base_offset:020}'\n"
+    start_lab(tmp_path / "term", name, 2)
+    all_of_them = len(decisions())
+    ran = spawned("run", "all", "--", "demo", "--documents")
+    banner = f"2 of {all_of_them} decisions of the engine are yours; all else is the library's\n"
+    assert (ran.code, ran.err) == (0, banner)
+    assert "offset           = 368776\n" in ran.out
+    os.chdir(tmp_path / "term" / "02_segment")  # the folders beside it count as well
+    assert spawned("run", "all", "--", "step", "list").err == banner
+
+
+def test_run_all_without_a_folder_says_how_to_begin(tmp_path):
+    ran = spawned("run", "all", "--", "topic", "list")
+    assert ran.code == 2
+    assert "No work folder here. Begin with: kminilog lab start 1" in ran.err
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -795,6 +827,9 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     assert screen.end() == 1
 
 
+REST = ("1.3", "1.4", "1.5", "1.8", "1.9")
+
+
 def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, screen):
     for id, following in (("1.1", "1.2 "), ("1.2", "1.6 "), ("1.6", "1.7 One byte changes on")):
         screen.until(f"{id}  todo")
@@ -811,7 +846,7 @@ def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, scr
     screen.until("Not quite. The checksum covers what stands after")
     screen.until("Right: ")
     screen.until("Next: 1.3 ")
-    for following in ("1.3", "1.4", "1.5", "1.8", "1.1", "1.2", "1.6", "1.3"):  # 1.7 is done
+    for following in (*REST, "1.1", "1.2", "1.6", "1.3"):  # 1.7 is done
         screen.press("n")
         screen.until(f"  {following}  todo")
         screen.until(WAITING)

@@ -13,9 +13,12 @@ import click
 from kminilog.cli.lab.helping import hint, predict, solution
 from kminilog.cli.lab.judging import check_command, run, watch
 from kminilog.cli.lab.options import folder_of, language_option
+from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_lines
+from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.decisions import count_yours, decisions, engine_page, rooms_of
 from kminilog.course.judging.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, exercise_of, lab_of
 from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
@@ -148,27 +151,36 @@ def _say_reset(answers: Path, backup: Path | None, catalogue: Catalogue) -> None
 
 
 @command.command("progress", epilog=example("kminilog lab progress"))
+@click.option("--html", type=OutputFile(), help="Write a page with a picture of the engine.")
 @json_option
 @language_option
-def progress(as_json: bool, catalogue: Catalogue) -> None:
-    """Show what has passed in the work folders of the current directory."""
+def progress(html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
+    """Show what has passed here, and which decisions of the engine are yours."""
     rows = []
     found = []
+    done: list[str] = []
     for lab in all_labs():
         if _state(lab) == "-":
             continue
         passed = folder_of(lab).passed
+        done += passed
         points = sum(each.points for each in lab.graded if each.id in passed)
         most = sum(each.points for each in lab.graded)
         title = catalogue.title(lab)
         rows.append((lab.number, title, _state(lab), f"{points}/{most}", " ".join(passed)))
         found.append({"lab": lab.number, "passed": passed, "points": points, "max_points": most})
+    rooms = rooms_of(done)
     if as_json:
-        write_document({"labs": found})
+        decided = {"yours": count_yours(rooms), "all": len(decisions())}
+        write_document({"labs": found, "decisions": decided})
     elif rows:
         write_lines(table(catalogue.say("progress-headings").split(" | "), rows))
+        write_line()
+        write_lines(engine_lines(rooms, catalogue))
     else:
         write_line(catalogue.say("no-progress"))
+    if html:
+        write_output(html, engine_page(rooms, catalogue).encode())
 
 
 for each in (check_command, watch, hint, predict, run, solution):

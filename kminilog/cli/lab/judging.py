@@ -7,6 +7,7 @@ next one. Without a terminal there are no keys: it goes on until the exercise pa
 next. Source: ours; staying until a key is pressed is what learners of other courses asked for.
 """
 
+import json
 import select
 import subprocess
 import sys
@@ -39,12 +40,13 @@ from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.decisions import decisions
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
-from kminilog.course.work_folder import WorkFolder
+from kminilog.course.work_folder import WorkFolder, folders_below
 
 NOT_YET = 1
 Result = TypeVar("Result")
@@ -164,21 +166,30 @@ def _watch_one(
     context_settings={"ignore_unknown_options": True},
     epilog=example("kminilog lab run 1 -- topic list"),
 )
-@click.argument("lab", metavar="N")
+@click.argument("lab", metavar="N|all")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
 @language_option
 def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
-    """Run any command on the functions of yours that pass."""
-    folder = folder_of(lab_of(lab))
-    exercises = [each for each in folder.lab.exercises if each.symbol]
-    outcomes = judged(partial(check, folder, exercises))
-    mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
-    names = ", ".join(symbol.rpartition(".")[2] for symbol in mine)
-    complain(catalogue.say("banner", names=names) if mine else catalogue.say("banner-none"))
-    arguments = [folder.answers_path, NO_RESULT, folder.lab.number, ",".join(mine), *words]
-    process = [sys.executable, "-P", "-m", "kminilog.cli.lab.patched", *map(str, arguments)]
+    """Run any command on the functions of yours that pass: of lab N, or of all labs."""
+    folders = folders_below(Path.cwd()) if lab == "all" else [folder_of(lab_of(lab))]
+    if not folders:
+        raise click.UsageError(catalogue.say("no-progress"))
+    answers: list[tuple[str, int, list[str]]] = []
+    for folder in folders:
+        exercises = [each for each in folder.lab.exercises if each.symbol]
+        outcomes = judged(partial(check, folder, exercises))
+        mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
+        answers.append((str(folder.answers_path), folder.lab.number, mine))
+    names = [symbol.rpartition(".")[2] for *_, mine in answers for symbol in mine]
+    if lab == "all":
+        complain(catalogue.say("banner-all", mine=len(names), all=len(decisions())))
+    elif names:
+        complain(catalogue.say("banner", names=", ".join(names)))
+    else:
+        complain(catalogue.say("banner-none"))
     flush()
-    return _run_in_foreground(process)
+    command = [sys.executable, "-P", "-m", "kminilog.cli.lab.patched"]
+    return _run_in_foreground([*command, NO_RESULT, json.dumps(answers), *words])
 
 
 def _run_in_foreground(command: list[str]) -> int:

@@ -1,38 +1,33 @@
 """A command of kminilog on a student's functions, in a process of its own.
 
-    python -m kminilog.cli.lab.patched ANSWERS RESULT 1 format.message.header,… topic list
-    python -m kminilog.cli.lab.patched ANSWERS - 1 format.message.header,… topic list
+    python -m kminilog.cli.lab.patched RESULT ANSWERS topic list
 
-ANSWERS is the student's file. RESULT is a JSON file that says how often each function was called,
-and what went wrong in the student's code; with it the process has limits. `-` is for the student's
-own commands: no file, no limits. Source: ours.
+ANSWERS is JSON, with a triple for each file of the student: [["answers.py", 1,
+["format.message.header", …]], …], the file, its lab, and the symbols that it has. RESULT is a JSON
+file that says how often each function was called, and what went wrong in the student's code; with
+it the process has limits. `-` is for the student's own commands: no file, no limits. Source: ours.
 """
 
 import json
 import os
 import sys
 from pathlib import Path
-from types import ModuleType
 
 from kminilog.course.judging.patching import (
     NO_RESULT,
     StudentFunctions,
-    lend_library_functions,
     replace_when_loaded,
 )
 
 
-def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> None:
+def main(result: str, answers: str, *command: str) -> None:
     """Run a command on the student's functions; within limits, if the result is asked for."""
-    wanted = [symbol for symbol in symbols.split(",") if symbol]
-
-    def lend(module: ModuleType) -> None:
-        lend_library_functions(module, int(lab), wanted)
-
-    functions = StudentFunctions(Path(answers).resolve(), lend)
-    classes = [symbol for symbol in wanted if symbol.rpartition(".")[2][0].isupper()]
+    files = [
+        StudentFunctions(Path(path).resolve(), lab, symbols)
+        for path, lab, symbols in json.loads(answers)
+    ]
     replace_when_loaded(
-        {each: functions.replacement(each) for each in wanted if each not in classes}
+        {symbol: replace for each in files for symbol, replace in each.replacements()}
     )
     # From here on, modules are loaded with the student's functions in them.
     if result != NO_RESULT:
@@ -40,20 +35,21 @@ def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> No
 
         limit_resources(cpu_seconds=20)
         forbid_processes()
-    for symbol in classes:
-        functions.watch_class(symbol)
+    for each in files:
+        each.watch_classes()
     from kminilog.cli.main import main as command_line
 
     try:
         command_line(command)
     finally:
         if result != NO_RESULT:
-            _write_result(Path(result), functions, wanted)
+            _write_result(Path(result), files)
 
 
-def _write_result(path: Path, functions: StudentFunctions, wanted: list[str]) -> None:
-    calls = {symbol: functions.calls[symbol] for symbol in wanted}
-    path.write_text(json.dumps({"calls": calls, "complaint": functions.complaint}))
+def _write_result(path: Path, files: list[StudentFunctions]) -> None:
+    calls = {symbol: each.calls[symbol] for each in files for symbol in each.symbols}
+    complaint = next(filter(None, (each.complaint for each in files)), None)
+    path.write_text(json.dumps({"calls": calls, "complaint": complaint}))
     end = sys.exc_info()[1]
     if isinstance(end, SystemExit) and isinstance(end.code, int):
         sys.stdout.flush()

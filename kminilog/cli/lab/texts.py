@@ -11,6 +11,7 @@ from typing import Any
 
 from kminilog.cli.shared.output import is_terminal
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.decisions import Room, count_yours
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
 from kminilog.course.judging.patching import library_answer
 from kminilog.course.material import Exercise, Lab
@@ -149,6 +150,20 @@ def next_lines(
     for each in [each for each in walk if each not in done][:1]:
         name = "next" if each.is_graded else "next-predict"
         yield catalogue.say(name, exercise=each.id, title=catalogue.texts(each).title)
+
+
+def engine_lines(rooms: Sequence[Room], catalogue: Catalogue) -> Iterator[str]:
+    """Yield how many decisions are the student's, and a line for each room with its seams."""
+    every = sum(len(room.decisions) for room in rooms)
+    yield catalogue.say("decisions", mine=count_yours(rooms), all=every)
+    yield catalogue.say("engine-legend")
+    width = max(len(room.name) for room in rooms)
+    for room in rooms:
+        seams = [
+            Span(f"  {'■' if each.is_yours else '□'} {each.exercise.name}", GOOD * each.is_yours)
+            for each in room.decisions
+        ]
+        yield StyledText(f"  {room.name:<{width}}", *seams)
 
 
 def _sentence(outcome: ExerciseOutcome, catalogue: Catalogue) -> str:

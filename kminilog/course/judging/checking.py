@@ -19,6 +19,7 @@ An exercise passes if all three layers do. Exercises are checked side by side, a
 processors. Source: ours.
 """
 
+import json
 import os
 import shlex
 import tempfile
@@ -115,15 +116,12 @@ def _tried(
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
         write_scenery(directory, one.log)
-        symbols = ",".join(each.symbol for each in together)
-        words = shlex.split(one.command)
+        symbols = [each.symbol for each in together]
         ran = run_module(
             "cli.lab.patched",
-            source,
             "RESULT",
-            str(one.lab),
-            symbols,
-            *words,
+            json.dumps([[source, one.lab, symbols]]),
+            *shlex.split(one.command),
             folder=directory,
             needs_result=True,
         )

@@ -7,8 +7,9 @@ command like this. Source: ours.
 
 import inspect
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from importlib import import_module
@@ -41,6 +42,15 @@ def library_answer(symbol: str) -> Any:
     for name in symbol.removeprefix(f"{room}.").split("."):
         found = getattr(found, name)
     return inspect.unwrap(found)
+
+
+def is_class(symbol: str) -> bool:
+    """Tell if a symbol is a class.
+
+    >>> is_class("partitioners.round_robin.RoundRobin"), is_class("storage.segment.Segment.add")
+    (True, False)
+    """
+    return symbol.rpartition(".")[2][0].isupper()
 
 
 def lend_library_functions(module: ModuleType, lab: int, written: Collection[str]) -> None:
@@ -112,19 +122,32 @@ def load_answers(path: Path, **names: Any) -> ModuleType:
     return module
 
 
+class _Running(threading.local):
+    """The symbols whose functions run in this thread."""
+
+    def __init__(self) -> None:
+        self.symbols: set[str] = set()
+
+
 class StudentFunctions:
     """Functions of a student's file that stand in for the library's; the file is loaded once.
 
     What the student prints goes to stderr: the output of a command stays what it is.
     """
 
-    def __init__(self, path: Path, prepare: Callable[[ModuleType], None]) -> None:
+    def __init__(self, path: Path, lab: int, symbols: Sequence[str]) -> None:
         self.calls: Counter[str] = Counter()
         self.complaint: dict[str, Any] | None = None
+        self.symbols = symbols
         self._path = path
-        self._prepare = prepare
+        self._lab = lab
         self._module: ModuleType | None = None
-        self._running: set[str] = set()
+        self._running = _Running()
+
+    def replacements(self) -> Iterator[tuple[str, Replace]]:
+        """Yield each symbol, and what replaces it by the student's."""
+        for symbol in self.symbols:
+            yield symbol, self._of_class(symbol) if is_class(symbol) else self.replacement(symbol)
 
     def replacement(self, symbol: str) -> Replace:
         """Return what replaces a function by the student's, counted and guarded."""
@@ -142,18 +165,37 @@ class StudentFunctions:
 
         return replace
 
-    def watch_class(self, symbol: str) -> None:
-        """Count the calls of `partition` or `assign` of the student's class."""
-        owner = getattr(self.module(), symbol.rpartition(".")[2])
-        for method in ("partition", "assign"):
-            if method in vars(owner):
-                setattr(owner, method, self._counted(symbol, vars(owner)[method]))
+    def _of_class(self, symbol: str) -> Replace:
+        """Return what replaces a class by the student's, made as soon as it is called.
+
+        What the student's class lacks, the library's interface has.
+        """
+
+        def replace(original: Callable[..., Any]) -> Callable[..., Any]:
+            assert isinstance(original, type)
+
+            def make(cls: type, *arguments: Any, **named: Any) -> Any:
+                own = getattr(self.module(), original.__name__)
+                return type(own.__name__, (own, *original.__bases__), {})(*arguments, **named)
+
+            names = {"__new__": make, "__doc__": original.__doc__, "__wrapped__": original}
+            return type(original.__name__, (original,), names)
+
+        return replace
+
+    def watch_classes(self) -> None:
+        """Count the calls of `partition` or `assign` of the student's classes."""
+        for symbol in filter(is_class, self.symbols):
+            owner = getattr(self.module(), symbol.rpartition(".")[2])
+            for method in ("partition", "assign"):
+                if method in vars(owner):
+                    setattr(owner, method, self._counted(symbol, vars(owner)[method]))
 
     def module(self) -> ModuleType:
         """Return the student's module, loaded with the first use."""
         if self._module is None:
             self._module = load_answers(self._path, print=partial(print, file=sys.stderr))
-            self._prepare(self._module)
+            lend_library_functions(self._module, self._lab, self.symbols)
         return self._module
 
     def _items(self, symbol: str, generator: Iterator[Any]) -> Iterator[Any]:
@@ -169,10 +211,11 @@ class StudentFunctions:
     @contextmanager
     def _guarded(self, symbol: str) -> Iterator[None]:
         """Note what goes wrong in a student's function, or that it calls what it stands in for."""
-        if symbol in self._running:
+        running = self._running.symbols
+        if symbol in running:
             self._complain(symbol, "command-takes-from-library")
             raise RecursionError(f"{symbol} calls itself through the library")
-        self._running.add(symbol)
+        running.add(symbol)
         try:
             yield
         except BaseException as error:
@@ -180,7 +223,7 @@ class StudentFunctions:
                 self._complain(symbol, "command-raised", f"{type(error).__name__}: {error}")
             raise
         finally:
-            self._running.discard(symbol)
+            running.discard(symbol)
 
     def _counted(self, symbol: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
