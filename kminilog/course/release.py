@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kminilog.course.catalogue import languages
-from kminilog.course.material import Lab, labs_folder
-from kminilog.course.proof import RIGHT, WRONG, sample_answers, solution_lines
+from kminilog.course.material import RIGHT, WRONG, Lab, labs_folder, sample_answers
+from kminilog.course.proof import solution_lines
 from kminilog.course.term import term_file
 from kminilog.errors import KMiniLogError
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.material import all_labs
-from kminilog.course.proof import RIGHT, WRONG, sample_answers, solution_lines
+from kminilog.course.material import RIGHT, WRONG, all_labs, sample_answers
+from kminilog.course.proof import solution_lines
 from kminilog.course.release import LeakError, release
 from kminilog.course.roster import RosterError, roster_from_csv
 from tests.cli.command_line import Run, assert_one_line
