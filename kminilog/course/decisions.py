@@ -12,7 +12,7 @@ from kminilog.course.material import Exercise, all_labs
 from kminilog.pages import render
 
 
-class Decision(NamedTuple):
+class Seam(NamedTuple):
     """One seam, as the exercise that it belongs to, and whether the student's function passes."""
 
     exercise: Exercise
@@ -23,7 +23,7 @@ class Room(NamedTuple):
     """A module of the engine, such as format.message, and its seams."""
 
     name: str
-    decisions: list[Decision]
+    seams: list[Seam]
 
     @property
     def area(self) -> str:
@@ -46,14 +46,14 @@ def rooms_of(passed: Collection[str]) -> list[Room]:
     for exercise in decisions():
         name = room_of(exercise.symbol)
         room = found.setdefault(name, Room(name, []))
-        room.decisions.append(Decision(exercise, exercise.id in passed))
+        room.seams.append(Seam(exercise, exercise.id in passed))
     areas = list(dict.fromkeys(room.area for room in found.values()))
     return sorted(found.values(), key=lambda room: areas.index(room.area))
 
 
 def count_yours(rooms: Sequence[Room]) -> int:
     """Return how many of the decisions are the student's."""
-    return sum(decision.is_yours for room in rooms for decision in room.decisions)
+    return sum(seam.is_yours for room in rooms for seam in room.seams)
 
 
 def engine_page(rooms: Sequence[Room], catalogue: Catalogue) -> str:

@@ -154,14 +154,14 @@ def next_lines(
 
 def engine_lines(rooms: Sequence[Room], catalogue: Catalogue) -> Iterator[str]:
     """Yield how many decisions are the student's, and a line for each room with its seams."""
-    every = sum(len(room.decisions) for room in rooms)
+    every = sum(len(room.seams) for room in rooms)
     yield catalogue.say("decisions", mine=count_yours(rooms), all=every)
     yield catalogue.say("engine-legend")
     width = max(len(room.name) for room in rooms)
     for room in rooms:
         seams = [
             Span(f"  {'■' if each.is_yours else '□'} {each.exercise.name}", GOOD * each.is_yours)
-            for each in room.decisions
+            for each in room.seams
         ]
         yield StyledText(f"  {room.name:<{width}}", *seams)
 
