@@ -21,7 +21,7 @@ COMMANDS = [
     "verify",
 ]
 # What the commands above do not need: other partitioners, too little memory, a crash, an assignor
-# that is asked for, retention, and brokers that fail.
+# that is asked for, a bulk job and its source, retention, and brokers that fail.
 OTHER_COMMANDS = [
     f"produce orders lines.txt --partitioner round-robin {SMALL}",
     f"produce orders lines.txt --partitioner built-in {SMALL}",
@@ -29,6 +29,8 @@ OTHER_COMMANDS = [
     "TEAR",
     "produce orders lines.txt",
     "dump kminilog-data/orders-0/00000000000000000000.index",
+    "ingest lines.txt --topic new --partitions 3 --job-id job-1 --engine local",
+    "verify orders --against lines.txt --engine local --allow extra --allow duplicate",
     "assign --strategy multiple --topic orders=10 --member a --member b",
     "retain --now 4102444800000",
     "cluster demo",
@@ -37,13 +39,16 @@ BY_OTHER_COMMANDS = {
     "cluster.leadership.settle",
     "consumer.assignors.multiple.Multiple",
     "format.index_entry.decode_entries",
+    "jobs.accounting.pairing.partners",
     "partitioners.built_in.BuiltIn.on_appended",
     "partitioners.round_robin.RoundRobin",
     "producer.buffer_pool.BufferPool.wait_in_queue",
     "producer.buffer_pool.BufferPool.wait_until_served",
     "producer.delivery.may_retry",
+    "storage.publish.fingerprints.RangeSums.add_to",
     "storage.recovery.decide",
     "storage.retention.expired_segments",
+    "verification.conservation.holds",
 }
 
 
