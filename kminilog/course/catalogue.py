@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.course.comparing import SENTENCE_CHARACTERS
-from kminilog.course.material import Exercise, Lab, MaterialError, lab_of, labs_folder
+from kminilog.course.material import Exercise, Lab, MaterialError, beside_labs, lab_of
 
 DEFAULT_LANGUAGE = "en"
 _SHORTEST = 8
@@ -25,7 +25,7 @@ _SHORTEST = 8
 
 def languages() -> list[str]:
     """Return the languages that have a catalogue."""
-    return sorted(path.stem for path in (labs_folder() / "messages").glob("*.toml"))
+    return sorted(path.stem for path in beside_labs("messages").glob("*.toml"))
 
 
 def language_of_locale() -> str:
@@ -128,16 +128,19 @@ class Catalogue:
 
 
 def _english() -> dict[str, Any]:
-    return _read(DEFAULT_LANGUAGE)
+    return _messages(DEFAULT_LANGUAGE)
 
 
 def _part(language: str, section: str) -> dict[str, Any]:
-    return dict(_read(language).get(section, {}))
+    return dict(_messages(language).get(section, {}))
+
+
+def _messages(language: str) -> dict[str, Any]:
+    return _read(beside_labs("messages") / f"{language}.toml")
 
 
 @cache
-def _read(language: str) -> dict[str, Any]:
-    path = labs_folder() / "messages" / f"{language}.toml"
+def _read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 

@@ -7,6 +7,7 @@ folder `labs` beside the package, an installed wheel inside it. Numbers of labs 
 to come. Source: ours.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable
@@ -20,6 +21,8 @@ from kminilog.errors import KMiniLogError
 KINDS = ("predict", "read", "implement", "diagnose", "expose")
 WRONG, RIGHT = "wrong", "right"
 _SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
+LABS = "KMINILOG_LABS"
+"""The variable of the environment that names a labs folder of one's own."""
 _FOLDER = re.compile(r"(\d\d)_([a-z_]+)")
 _PACKAGE = Path(__file__).parents[1]
 
@@ -29,6 +32,16 @@ class UnknownLabError(KMiniLogError):
 
     def __init__(self, text: str, *, known: str) -> None:
         super().__init__(f"there is no lab or exercise {text}; there are {known}")
+
+
+class NoLabsError(KMiniLogError):
+    """A labs folder of one's own holds no lab."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder}: no labs here; name a folder that holds folders such as 01_message, each "
+            "with a lab.toml"
+        )
 
 
 class MaterialError(KMiniLogError):
@@ -185,16 +198,36 @@ def answers_to(exercise: Exercise, kind: str) -> list[Path]:
 
 
 def labs_folder() -> Path:
-    """Return the folder with all labs: inside the installed package, or beside it."""
+    """Return the folder with all labs: that of KMINILOG_LABS, else the course's own."""
+    own = os.environ.get(LABS)
+    return Path(own).absolute() if own else _own_labs()
+
+
+def beside_labs(name: str) -> Path:
+    """Return a folder beside the labs, such as `messages`; the course's own if there is none."""
+    path = labs_folder() / name
+    return path if path.is_dir() else _own_labs() / name
+
+
+def _own_labs() -> Path:
+    """Return the folder inside the installed package, or beside it."""
     inside = _PACKAGE / "labs"
     return inside if inside.is_dir() else _PACKAGE.parent / "labs"
 
 
-@cache
 def all_labs() -> tuple[Lab, ...]:
-    """Return all labs that are there, by number."""
-    folders = [path for path in sorted(labs_folder().iterdir()) if _FOLDER.fullmatch(path.name)]
-    return tuple(_read(folder) for folder in folders if (folder / "lab.toml").is_file())
+    """Return all labs that are there, by number; NoLabsError without any."""
+    return _labs_in(labs_folder())
+
+
+@cache
+def _labs_in(folder: Path) -> tuple[Lab, ...]:
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    folders = [path for path in paths if _FOLDER.fullmatch(path.name)]
+    labs = tuple(_read(path) for path in folders if (path / "lab.toml").is_file())
+    if not labs:
+        raise NoLabsError(folder)
+    return labs
 
 
 def lab_of(number: str | int) -> Lab:
@@ -231,22 +264,28 @@ def checks_of(lab: Lab) -> dict[str, Any]:
 
 
 def _read(folder: Path) -> Lab:
-    with (folder / "lab.toml").open("rb") as file:
-        text = tomllib.load(file)
-    number = int(folder.name[:2])
-    log = text.get("log", "empty")
-    entries = [{"log": log, **entry} for entry in text["exercise"]]
-    exercises = tuple(_exercise(folder / "lab.toml", number, entry) for entry in entries)
-    return Lab(number, folder, text["minutes"], text["step"], exercises)
+    path = folder / "lab.toml"
+    try:
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        number = int(folder.name[:2])
+        log = text.get("log", "empty")
+        entries = [{"log": log, **entry} for entry in text["exercise"]]
+        exercises = tuple(_exercise(path, number, entry) for entry in entries)
+        return Lab(number, folder, text["minutes"], text["step"], exercises)
+    except KeyError as error:
+        raise MaterialError(path, f"lacks {error}") from None
+    except (ValueError, TypeError) as error:  # no TOML, or an exercise without what it needs
+        raise MaterialError(path, str(error)) from None
 
 
 def _exercise(path: Path, lab: int, entry: dict[str, Any]) -> Exercise:
+    where = f"exercise {entry['number']}"
     known = {field.name for field in fields(Exercise)}
     unknown = sorted(set(entry) - known)
     if unknown:
-        raise MaterialError(path, f"exercise {entry['number']}: unknown: {_listed(unknown)}")
+        raise MaterialError(path, f"{where}: unknown: {_listed(unknown)}")
     if entry["kind"] not in KINDS:
-        reason = f"exercise {entry['number']}: unknown kind {entry['kind']!r}; use {_listed(KINDS)}"
+        reason = f"{where}: unknown kind {entry['kind']!r}; use {_listed(KINDS)}"
         raise MaterialError(path, reason)
     lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
     return Exercise(lab=lab, **{**entry, **lists})

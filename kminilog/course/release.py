@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kminilog.course.catalogue import languages
-from kminilog.course.material import RIGHT, WRONG, Lab, labs_folder, sample_answers
+from kminilog.course.material import RIGHT, WRONG, Lab, beside_labs, sample_answers
 from kminilog.course.proof import solution_lines
 from kminilog.course.term import term_file
 from kminilog.errors import KMiniLogError
@@ -34,7 +34,7 @@ def release(labs: Iterable[Lab], language: str) -> dict[str, bytes]:
     Raises LeakError if one of them shows an answer.
     """
     wanted = list(labs)
-    folders = [(labs_folder() / "messages", [f"{each}.toml" for each in languages()])]
+    folders = [(beside_labs("messages"), [f"{each}.toml" for each in languages()])]
     of_a_lab = [*_OF_A_LAB, *(f"{each}/{name}" for each in languages() for name in _OF_A_LANGUAGE)]
     folders += [(lab.folder, of_a_lab) for lab in wanted]
     files = {

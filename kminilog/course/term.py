@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
-from kminilog.course.material import Lab, all_labs, labs_folder
+from kminilog.course.material import Lab, all_labs, beside_labs
 
 _ROSTER = "student,deadline,submitted\n"
 
@@ -36,13 +36,13 @@ class Unit(NamedTuple):
 
 def term_file(name: str, language: str) -> Path:
     """Return a file of a language; that of English where this language lacks it."""
-    path = labs_folder() / "term" / language / name
-    return path if path.is_file() else labs_folder() / "term" / DEFAULT_LANGUAGE / name
+    path = beside_labs("term") / language / name
+    return path if path.is_file() else beside_labs("term") / DEFAULT_LANGUAGE / name
 
 
 def units(catalogue: Catalogue) -> list[Unit]:
     """Return the units of a term. One whose lab is not there stays, without a lab."""
-    plan = tomllib.loads((labs_folder() / "term" / "plan.toml").read_text(encoding="utf-8"))
+    plan = tomllib.loads((beside_labs("term") / "plan.toml").read_text(encoding="utf-8"))
     labs = {lab.number: lab for lab in all_labs()}
     return [
         _unit(number, entry, labs.get(entry.get("lab", 0)), catalogue)

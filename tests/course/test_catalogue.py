@@ -9,11 +9,11 @@ import pytest
 
 import kminilog
 from kminilog.course import comparing
-from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, _read, languages
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, _messages, languages
 from kminilog.course.material import WRONG, all_labs, labs_folder, sample_answers
 
 PACKAGE = Path(kminilog.__file__).parent
-ENGLISH = _read(DEFAULT_LANGUAGE)
+ENGLISH = _messages(DEFAULT_LANGUAGE)
 OTHERS = [language for language in languages() if language != DEFAULT_LANGUAGE]
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
@@ -25,7 +25,7 @@ def values_in(text: str) -> list[str]:
 @pytest.mark.parametrize("language", OTHERS)
 @pytest.mark.parametrize("section", ["runner", "sentences"])
 def test_translation_has_the_same_sentences_with_the_same_values(language, section):
-    other = _read(language)[section]
+    other = _messages(language)[section]
     assert other.keys() == ENGLISH[section].keys()
     for name, text in ENGLISH[section].items():
         assert values_in(other[name]) == values_in(text), name
@@ -33,7 +33,7 @@ def test_translation_has_the_same_sentences_with_the_same_values(language, secti
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_translation_has_the_same_reasons(language):
-    reasons = _read(language)["reasons"]
+    reasons = _messages(language)["reasons"]
     assert reasons.keys() == ENGLISH["reasons"].keys()
     assert all(each.keys() == {"says", "breaks"} for each in reasons.values())
 
@@ -51,7 +51,7 @@ def test_each_code_of_a_lab_has_a_reason_in_each_language():
         codes |= {each.says for each in sample_answers(lab, WRONG)}
         assert codes, lab.folder
         for language in languages():
-            assert codes - _read(language)["reasons"].keys() == set(), (lab.folder, language)
+            assert codes - _messages(language)["reasons"].keys() == set(), (lab.folder, language)
 
 
 def test_each_sentence_that_the_code_names_is_there():
@@ -86,8 +86,7 @@ def test_what_a_translation_lacks_is_said_in_english(tmp_path, monkeypatch):
         ("de", "[runner]\ntodo = 'offen'\n"),
     ):
         (messages / f"{name}.toml").write_text(text)
-    monkeypatch.setattr("kminilog.course.catalogue.labs_folder", lambda: tmp_path)
-    _read.cache_clear()
+    monkeypatch.setenv("KMINILOG_LABS", str(tmp_path))
     german = Catalogue("de")
     assert german.say("todo") == "offen"
     assert german.say("extra") == "extra"
@@ -95,4 +94,3 @@ def test_what_a_translation_lacks_is_said_in_english(tmp_path, monkeypatch):
     assert german.sentence("exits", {"answer": "f", "exercise": "1.1", "line": "3"}).startswith(
         "your f"
     )
-    _read.cache_clear()

@@ -42,10 +42,10 @@ def test_lab_without_a_first_win_starts_all_the_same(tmp_path, monkeypatch):
     checks = tmp_path / "labs" / "01_message" / "checks.py"
     checks.write_text(checks.read_text() + "\n\ndel first_win\n")
     monkeypatch.setattr(material, "_PACKAGE", tmp_path / "kminilog")
-    material.all_labs.cache_clear()
+    material._labs_in.cache_clear()
     try:
         done = CliRunner().invoke(main, ["lab", "start", "1", "--dir", str(tmp_path / "here")])
     finally:
-        material.all_labs.cache_clear()
+        material._labs_in.cache_clear()
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[2].startswith("Now go there: ")

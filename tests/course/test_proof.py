@@ -34,7 +34,7 @@ def copied(tmp_path, monkeypatch):
         "kminilog.course.judging.sandbox.__file__",
         str(tmp_path / "kminilog/course/judging/sandbox.py"),
     )
-    material.all_labs.cache_clear()
+    material._labs_in.cache_clear()
     catalogue._read.cache_clear()
     catalogue._texts_of.cache_clear()
     lab = labs / "01_message"
@@ -47,7 +47,7 @@ def copied(tmp_path, monkeypatch):
         (lab / "right" / name).unlink()
     (lab / "starter.py").write_text(starter_of(lab_of(1)))
     yield lab
-    material.all_labs.cache_clear()
+    material._labs_in.cache_clear()
     catalogue._read.cache_clear()
     catalogue._texts_of.cache_clear()
 
@@ -171,7 +171,7 @@ def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    material.all_labs.cache_clear()
+    material._labs_in.cache_clear()
     catalogue._texts_of.cache_clear()
     found = []
     for each in map(str, flaws_of(lab_of(1))):  # it runs what it needs for the next flaw, no more

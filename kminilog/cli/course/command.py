@@ -7,6 +7,7 @@ import click
 from kminilog.cli.course.grading import grade_command, stats_command
 from kminilog.cli.course.term import init_command, release_command
 from kminilog.cli.lab.judging import judged
+from kminilog.cli.lab.options import labs_option
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import flush, write_document, write_line, write_lines
@@ -24,6 +25,7 @@ def command() -> None:
 
 @command.command("check", epilog=example("kminilog course check --lab 1"))
 @click.option("--lab", "number", help="Lab to check.  [default: all]", metavar="N")
+@labs_option
 @json_option
 def check(number: str | None, as_json: bool) -> int:
     """Prove that every lab accepts right answers and rejects wrong ones."""

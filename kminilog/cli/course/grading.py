@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from kminilog.cli.lab.options import language_option
+from kminilog.cli.lab.options import course_options
 from kminilog.cli.shared.interrupts import interruptible_wait
 from kminilog.cli.shared.named_files import DirectoryName, InputFile
 from kminilog.cli.shared.options import example, json_option
@@ -70,7 +70,7 @@ _SECONDS_BETWEEN_FILES = 2.0
     type=OutputDirectory(),
     help="Write into this directory a page for each student, and a results.json for Gradescope.",
 )
-@language_option
+@course_options
 def grade_command(
     submissions: Path,
     csv_file: Path,
@@ -205,7 +205,7 @@ def _tell(marks: Sequence[Mark]) -> None:
 @click.argument("file", type=InputFile())
 @click.option("--html", type=OutputFile(), help="Write a page with a bar for each exercise.")
 @json_option
-@language_option
+@course_options
 def stats_command(file: Path, html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
     """Show what the marks in FILE say of each exercise: who passes, and what goes wrong."""
     marks = marks_from_csv(str(file), read_regular(file))

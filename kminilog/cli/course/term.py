@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from kminilog.cli.lab.options import language_option
+from kminilog.cli.lab.options import course_options, language_option
 from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import write_line, write_lines
 from kminilog.cli.shared.output_files import OutputDirectory, write_output
@@ -27,7 +27,7 @@ _MOST_WEEKS = 52
     show_default=True,
     help="Weeks of the term.",
 )
-@language_option
+@course_options
 def init_command(directory: Path, weeks: int, catalogue: Catalogue) -> None:
     """Write a term plan, a roster and exam questions into DIRECTORY, for you to edit."""
     files = term(weeks, catalogue)

@@ -12,7 +12,7 @@ import click
 
 from kminilog.cli.lab.helping import hint, predict, solution
 from kminilog.cli.lab.judging import check_command, run, watch
-from kminilog.cli.lab.options import folder_of, language_option
+from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_lines
@@ -32,7 +32,7 @@ def command() -> None:
 
 @command.command("list", epilog=example("kminilog lab list"))
 @json_option
-@language_option
+@course_options
 def list_labs(as_json: bool, catalogue: Catalogue) -> None:
     """List the labs."""
     if as_json:
@@ -92,7 +92,7 @@ def _state(lab: Lab) -> str:
     help="Your name; the files of your exercises are generated from it.  "
     "[default: the user's name]",
 )
-@language_option
+@course_options
 def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalogue) -> None:
     """Make the work folder of a lab."""
     place = directory or place_for_labs(Path.cwd())
@@ -116,7 +116,7 @@ def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalog
 @command.command("reset", epilog=example("kminilog lab reset 1.2"))
 @click.argument("what", metavar="N[.M]", required=False)
 @click.option("--all", "is_all", is_flag=True, help="Reset all labs that have a work folder here.")
-@language_option
+@course_options
 def reset(what: str | None, is_all: bool, catalogue: Catalogue) -> None:
     """Put the starter back in the place of an answer, and keep a backup."""
     if (what is None) != is_all:
@@ -153,7 +153,7 @@ def _say_reset(answers: Path, backup: Path | None, catalogue: Catalogue) -> None
 @command.command("progress", epilog=example("kminilog lab progress"))
 @click.option("--html", type=OutputFile(), help="Write a page with a picture of the engine.")
 @json_option
-@language_option
+@course_options
 def progress(html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
     """Show what has passed here, and which decisions of the engine are yours."""
     rows = []

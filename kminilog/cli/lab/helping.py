@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kminilog.cli.lab.options import folder_of, language_option
+from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.texts import library_source, next_lines
 from kminilog.cli.shared.interrupts import interruptible_wait
 from kminilog.cli.shared.options import example
@@ -21,7 +21,7 @@ NOT_YET = 1
 
 @click.command("hint", epilog=example("kminilog lab hint 1.2"))
 @click.argument("what", metavar="N.M")
-@language_option
+@course_options
 def hint(what: str, catalogue: Catalogue) -> None:
     """Give a hint: first a question, then a fact, then nearly the code."""
     exercise = exercise_of(what)
@@ -43,7 +43,7 @@ def give_hint(folder: WorkFolder, exercise: Exercise, catalogue: Catalogue) -> N
 @click.command("predict", epilog=example("kminilog lab predict 1.7 --answer none"))
 @click.argument("what", metavar="N.M")
 @click.option("--answer", help="Your answer; without it you are asked.")
-@language_option
+@course_options
 def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
     """Answer a question before you code; nobody grades it."""
     exercise = exercise_of(what)
@@ -104,7 +104,7 @@ def _ask(question: str) -> str | None:
 @click.option(
     "--anyway", is_flag=True, help="Show the function even if your own answer has not passed."
 )
-@language_option
+@course_options
 def solution(what: str, anyway: bool, catalogue: Catalogue) -> int:
     """Show the library's own function."""
     exercise = exercise_of(what)

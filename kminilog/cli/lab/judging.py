@@ -22,7 +22,7 @@ from typing import TypeVar
 import click
 
 from kminilog.cli.lab.helping import give_hint, show_question, take_answer
-from kminilog.cli.lab.options import folder_of, language_option, wanted_exercises
+from kminilog.cli.lab.options import course_options, folder_of, wanted_exercises
 from kminilog.cli.lab.texts import (
     next_lines,
     outcome_json,
@@ -58,7 +58,7 @@ _LOOK_SECONDS = 0.1
 @click.argument("what", metavar="N[.M]")
 @click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
 @json_option
-@language_option
+@course_options
 def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue) -> int:
     """Check a lab or one exercise."""
     lab, exercises = wanted_exercises(what)
@@ -105,7 +105,7 @@ def _show(
 @click.command("watch", epilog=example("kminilog lab watch 1"))
 @click.argument("what", metavar="N[.M]")
 @click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
-@language_option
+@course_options
 def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
     """Check after each save; n goes on to the next exercise, h gives a hint, q ends."""
     lab, exercises = wanted_exercises(what)
@@ -168,7 +168,7 @@ def _watch_one(
 )
 @click.argument("lab", metavar="N|all")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
-@language_option
+@course_options
 def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     """Run any command on the functions of yours that pass: of lab N, or of all labs."""
     folders = folders_below(Path.cwd()) if lab == "all" else [folder_of(lab_of(lab))]

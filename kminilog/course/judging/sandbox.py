@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.course.judging.limits import WALL_SECONDS
+from kminilog.course.material import LABS, labs_folder
 
 _OUTPUT_BYTES = 1 << 20
 _at_work: set["subprocess.Popen[bytes]"] = set()
@@ -74,7 +75,8 @@ def environment_of_package() -> dict[str, str]:
     """Return the environment of a process that imports this kminilog, wherever it was started."""
     package_parent = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path}
+    own = {LABS: str(labs_folder())} if LABS in os.environ else {}  # wherever it runs
+    return {**os.environ, "PYTHONPATH": path, **own}
 
 
 def _environment() -> dict[str, str]:

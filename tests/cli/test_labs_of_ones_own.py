@@ -1,0 +1,84 @@
+"""A labs folder of one's own: by `--labs` or KMINILOG_LABS, for students and lecturers."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.course.material import labs_folder
+from tests.cli.command_line import Run, assert_one_line
+from tests.course.student import HEADER
+
+
+def run(*words: object) -> Run:
+    result = CliRunner().invoke(main, [str(word) for word in words])
+    return Run(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch) -> Path:
+    """A labs folder with lab 1 alone, under another title and number; the messages are ours."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KMINILOG_LANGUAGE", "en")
+    folder = tmp_path / "own" / "21_bytes"
+    shutil.copytree(labs_folder() / "01_message", folder)
+    texts = folder / "en" / "texts.toml"
+    texts.write_text(texts.read_text().replace('title = "The message"', 'title = "Bytes"'))
+    return tmp_path / "own"
+
+
+def test_lab_commands_take_a_labs_folder_of_ones_own(own):
+    assert [
+        each["title"] for each in json.loads(run("lab", "list", "--json", "--labs", own).out)
+    ] == ["Bytes"]
+    assert "The message" in run("lab", "list").out  # for this one command only
+    assert "LABS" not in "".join(name for name in os.environ if name.startswith("KMINILOG"))
+    started = run("lab", "start", "21", "--name", "Ada", "--labs", "own")
+    assert started.code == 0
+    Path("21_bytes/answers.py").write_text(HEADER)
+    checked = run("lab", "check", "21.1", "--labs", "own")  # its processes run in other directories
+    assert checked.code == 0, checked.out
+    assert "  21.1 pass    The header" in checked.out
+
+
+def test_environment_names_a_labs_folder_too(own, monkeypatch):
+    monkeypatch.setenv("KMINILOG_LABS", "own")
+    assert "Bytes" in run("lab", "list").out
+    assert run("lab", "start", "21", "--name", "Ada").code == 0
+    Path("21_bytes/answers.py").write_text(HEADER)
+    assert run("lab", "check", "21.1").code == 0
+    released = run("course", "release", "out", "--labs", "21")
+    assert (released.code, released.err) == (0, "")
+    assert Path("out/labs/messages/en.toml").is_file()
+    assert run("lab", "list", "--labs", "out/labs").code == 0
+
+
+def test_course_check_takes_a_labs_folder_of_ones_own(own):
+    flaw = own / "21_bytes" / "wrong" / "header_float.py"
+    flaw.write_text("")
+    assert_one_line(run("course", "check", "--labs", own), 2, "begin with `# exercise: N`")
+
+
+@pytest.mark.parametrize(
+    ("damage", "part"),
+    [
+        ("minutes = 85", "21_bytes/lab.toml: lacks 'minutes'"),
+        ('kind = "implement"', "21_bytes/lab.toml: lacks 'kind'"),
+        ("number = 1\n", "21_bytes/lab.toml: lacks 'number'"),
+        ('"', "21_bytes/lab.toml: "),
+    ],
+)
+def test_lab_toml_that_lacks_something_is_named(own, damage, part):
+    path = own / "21_bytes" / "lab.toml"
+    path.write_text(path.read_text().replace(damage, "", 1))
+    assert_one_line(run("lab", "list", "--labs", own), 2, part)
+
+
+def test_folder_without_labs_is_named(tmp_path):
+    assert_one_line(run("lab", "list", "--labs", tmp_path), 2, f"{tmp_path}: no labs here; name a")
+    assert_one_line(run("course", "check", "--labs", tmp_path), 2, f"{tmp_path}: no labs here")
+    assert_one_line(run("lab", "list", "--labs", tmp_path / "x"), 2, "does not exist")
