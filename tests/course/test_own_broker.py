@@ -110,3 +110,24 @@ def files_of(folder: Path) -> dict[str, bytes]:
     """Return all .log and .index files, of the demo too."""
     paths = [*folder.rglob("*.log"), *folder.rglob("*.index")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+ALWAYS_2 = """
+class RoundRobin:
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        return 2
+"""
+
+
+def test_own_class_without_a_base_works_under_the_librarys_name(tmp_path):
+    (tmp_path / "lines.txt").write_text(LINES)
+    (tmp_path / "mine.py").write_text(ALWAYS_2)
+    symbol = "partitioners.round_robin.RoundRobin"
+    answers = json.dumps([(str(tmp_path / "mine.py"), 6, [symbol])])
+    commands = [
+        "topic create orders --partitions 3",
+        "produce orders lines.txt --partitioner round-robin",
+    ]
+    assert run_all(tmp_path, commands, answers) == {symbol}
+    files = {name: data for name, data in files_of(tmp_path).items() if data}
+    assert list(files) == ["kminilog-data/orders-2/00000000000000000000.log"]
