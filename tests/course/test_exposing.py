@@ -2,6 +2,9 @@
 
 import pytest
 
+from kminilog.cli.lab.texts import summary_lines
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.grading import judged as graded
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.proof import exposed_in
@@ -41,6 +44,14 @@ def test_one_input_gives_its_share_of_the_points_and_tells_only_counts(folder):
     assert "PLAIN" not in sentence
     assert "checksum" not in sentence
     assert not outcome.printed
+
+
+def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
+    outcome = judged(folder, f"[({PLAIN},)]")
+    told = graded(folder.lab, folder.path, "Ada")["outcomes"]["1.9"]
+    assert (told["status"], told["points"]) == (FAIL, outcome.points)
+    lines = list(summary_lines(folder, [outcome], Catalogue("en"), []))
+    assert lines[0] == f"Lab 1: 0 of 8 pass, {outcome.points} of 85 points."
 
 
 def test_inputs_of_the_course_unmask_all(folder):

@@ -122,9 +122,10 @@ def summary_lines(
     catalogue: Catalogue,
     walk: Sequence[Exercise],
 ) -> Iterator[str]:
-    """Yield how much is passed, and what comes next in a walk."""
+    """Yield how much is passed, and what comes next in a walk; points for a part count as well."""
     lab = folder.lab
-    failing = {each.exercise.id for each in outcomes if each.status != PASS}
+    left = [each for each in outcomes if each.status != PASS]
+    failing = {each.exercise.id for each in left}
     done = [each for each in folder.done if each.id not in failing]
     passed = [each for each in done if each.is_graded]
     yield catalogue.say(
@@ -132,7 +133,7 @@ def summary_lines(
         lab=lab.number,
         passed=len(passed),
         all=len(lab.graded),
-        points=sum(each.points for each in passed),
+        points=sum(each.points for each in passed) + sum(each.points for each in left),
         most=sum(each.points for each in lab.graded),
     )
     yield from next_lines(lab, done, catalogue, walk)
