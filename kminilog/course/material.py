@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from kminilog.errors import KMiniLogError
 
-KINDS = ("predict", "read", "implement", "diagnose", "expose")
+KINDS = ("predict", "read", "implement", "diagnose", "expose", "job")
 WRONG, RIGHT = "wrong", "right"
 _SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
 LABS = "KMINILOG_LABS"
@@ -66,6 +66,7 @@ class Exercise:
     expose      `names` has one constant: inputs that unmask the wrong answers to the exercise with
                 the number `of`. `left_out` are those that no input unmasks: they differ in state,
                 or in what they call.
+    job         `names` has one function, which writes a topic with Spark; judged by what is there
     predict     a question with its answers; never graded
     """
 
@@ -97,6 +98,11 @@ class Exercise:
     def is_graded(self) -> bool:
         """Whether it has points: a prediction never has."""
         return self.kind != "predict"
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether its check starts Spark."""
+        return self.kind == "job"
 
     @property
     def is_of_assignment(self) -> bool:

@@ -73,7 +73,7 @@ def solution(lab: Lab, folder: Path) -> str:
     for exercise in lab.exercises:
         if exercise.symbol:
             lines.append(f"{exercise.name} = library_answer({exercise.symbol!r})")
-        elif exercise.kind == "read":
+        elif exercise.kind in ("read", "job"):
             values = checks_of(lab)[f"solve_{exercise.number}"](folder)
             lines += [f"{name} = {values[name]!r}" for name in exercise.names]
         elif exercise.kind == "diagnose":
@@ -107,35 +107,43 @@ def exposed_in(lab: Lab) -> list[Exposed]:
     ]
 
 
-def missing_package(lab: Lab) -> str:
+def missing_package(lab: Lab, *, no_spark: bool = False) -> str:
     """Return a package that a right answer of a lab imports and that is not installed, or ""."""
-    texts = [each.path.read_text(encoding="utf-8") for each in sample_answers(lab, RIGHT)]
+    texts = [each.path.read_text(encoding="utf-8") for each in _right_answers(lab, no_spark)]
     imported = re.findall(r"^(?:import|from) (\w+)", "\n".join(texts), re.MULTILINE)
     return next((name for name in sorted(set(imported)) if find_spec(name) is None), "")
 
 
-def flaws_of(lab: Lab) -> Iterator[Flaw]:
+def _right_answers(lab: Lab, no_spark: bool) -> list[SampleAnswer]:
+    """Return the right answers of a lab, perhaps without those that start Spark."""
+    jobs = {each.number for each in lab.exercises if each.needs_spark} if no_spark else set()
+    return [each for each in sample_answers(lab, RIGHT) if each.number not in jobs]
+
+
+def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
     """Yield what is wrong with a lab; nothing if all is right. It runs everything: seconds.
 
+    With `no_spark`, exercises that start Spark are not run: their texts are checked all the same.
     Raises ModuleNotFoundError if a right answer needs a package that is not installed.
     """
-    if package := missing_package(lab):
+    if package := missing_package(lab, no_spark=no_spark):
         raise ModuleNotFoundError(name=package)
     yield from _flaws_of_texts(lab)
     with tempfile.TemporaryDirectory() as temporary:
         folder = WorkFolder.start(lab, Path(temporary), "course check")
-        for outcome in check(folder, lab.exercises):
+        wanted = [each for each in lab.exercises if not (no_spark and each.needs_spark)]
+        for outcome in check(folder, wanted):
             if outcome.status != TODO:
                 yield Flaw(outcome.exercise.id, f"the starter is {outcome.status}, not todo")
         text = solution(lab, folder.path)
         folder.answers_path.write_text(text, encoding="utf-8")
-        for outcome in check(folder, lab.graded):
+        for outcome in check(folder, [each for each in wanted if each.is_graded]):
             if outcome.status != PASS:
                 what = f"the library's answer is {outcome.status}: {_sentence(outcome)}"
                 yield Flaw(outcome.exercise.id, what)
             if not outcome.comparisons:
                 yield Flaw(outcome.exercise.id, "its check compares nothing")
-        for exercise in lab.exercises:
+        for exercise in wanted:
             if exercise.left_out:
                 source = str(folder.answers_path)
                 for name in left_out_but_unmasked(exercise, folder.path, source):
@@ -143,7 +151,7 @@ def flaws_of(lab: Lab) -> Iterator[Flaw]:
             yield from _flaws_of_wrong(exercise, folder, text)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             judge = partial(_flaws_of_right, lab, Path(temporary))
-            for flaws in pool.map(judge, sample_answers(lab, RIGHT)):
+            for flaws in pool.map(judge, _right_answers(lab, no_spark)):
                 yield from flaws
 
 

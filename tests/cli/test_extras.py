@@ -76,6 +76,10 @@ def test_step_throughs_and_lab_1_need_no_extras(shell, tmp_path):
     assert shell("kminilog lab check 1.1").code == 0
 
 
+def test_job_of_a_lab_says_what_to_install(shell, tmp_path):
+    assert_one_line(shell("kminilog course check --lab 9"), 2, "this needs ", "pip install")
+
+
 def test_lab_that_needs_numpy_says_what_to_install_and_makes_no_folder(shell, tmp_path):
     assert_one_line(shell("kminilog lab start 10"), 2, "this needs numpy", TO_BULK)
     assert not (tmp_path / "here" / "10_verifier").exists()

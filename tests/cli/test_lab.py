@@ -328,6 +328,15 @@ def test_check_tells_that_changed_checks_do_not_count(tmp_path):
     assert "checks.py in this folder was changed; the course's own checks count." in run.out
 
 
+def test_check_without_spark_leaves_out_the_job_and_starts_no_spark(tmp_path):
+    assert lab("start", "9").code == 0
+    with (tmp_path / "09_bulk_ingest" / "answers.py").open("a") as answers:
+        answers.write("def ingest(rows, log_dir, job_id):\n    raise SystemExit\n")
+    run = lab("check", "9", "--no-spark")
+    assert (run.code, run.err, "9.2" in run.out) == (1, "", False)
+    assert "9.1" in run.out
+
+
 # ---- reset
 
 

@@ -16,7 +16,14 @@ from kminilog.course.proof import flaws_of
 from kminilog.course.starter import starter_of
 
 
-@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)
+def marked(lab):
+    """A lab, as a parameter; with the marks of a test that starts a JVM if it does."""
+    has_jobs = any(each.needs_spark for each in lab.exercises)
+    marks = (pytest.mark.spark, pytest.mark.xdist_group("spark-cluster")) if has_jobs else ()
+    return pytest.param(lab, id=lab.folder.name, marks=marks)
+
+
+@pytest.mark.parametrize("lab", [marked(lab) for lab in all_labs()])
 def test_lab_accepts_the_library_and_rejects_its_wrong_answers(lab):
     assert [str(flaw) for flaw in flaws_of(lab)] == []
 

@@ -109,7 +109,8 @@ def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalog
     first = folder.lab.graded[0]
     write_line(catalogue.say("go-there", folder=shlex.quote(path)))
     write_line(catalogue.say("start-readme"))
-    write_line(catalogue.say("start-next", file=ANSWERS_FILE, name=first.answers[0]))
+    values = {"file": ANSWERS_FILE, "name": first.answers[0], "exercise": first.id}
+    write_line(catalogue.say("start-next", **values))
     write_line(catalogue.say("start-check", exercise=first.id))
 
 

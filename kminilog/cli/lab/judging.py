@@ -41,7 +41,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import decisions
-from kminilog.course.judging.checking import check
+from kminilog.course.judging.checking import check, starts_spark
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
@@ -56,13 +56,20 @@ _LOOK_SECONDS = 0.1
 
 @click.command("check", epilog=example("kminilog lab check 1"))
 @click.argument("what", metavar="N[.M]")
+@click.option("--no-spark", is_flag=True, help="Leave out what starts Spark.")
 @click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
 @json_option
 @course_options
-def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue) -> int:
+def check_command(
+    what: str, no_spark: bool, verbose: bool, as_json: bool, catalogue: Catalogue
+) -> int:
     """Check a lab or one exercise."""
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
+    if no_spark:
+        exercises = [each for each in exercises if not each.needs_spark]
+    if starts_spark(folder, exercises):
+        complain(catalogue.say("spark-starts"))
     outcomes = judged(partial(check, folder, exercises))
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,7 @@ def _dump(exercise: Exercise, directory: Path) -> list[str]:
 
 
 _JUDGE_SECONDS = 10.0  # a check computes for less than one
+_SPARK_SECONDS = 60.0  # to start, and for a job that runs twice
 MOST_SECONDS = _JUDGE_SECONDS + 2 * WALL_SECONDS
 """How long an exercise may take: its unit checks, and its command with others and alone."""
 
@@ -225,6 +227,16 @@ def check(
         folder.write_given_files(Path(temporary))
         with ThreadPoolExecutor(workers or max(os.cpu_count() or 1, 2)) as pool:
             return _in_layers(pool, folder, answers, wanted, Path(temporary))
+
+
+def starts_spark(folder: WorkFolder, exercises: Iterable[Exercise]) -> bool:
+    """Tell if a check of these exercises will start Spark: if a job has been written."""
+    try:
+        answers = Answers(folder.answers_path)
+    except UnreadableError:
+        return False
+    jobs = [name for each in exercises if each.needs_spark for name in each.answers]
+    return any(answers.line_of(name) and not answers.is_untouched(name) for name in jobs)
 
 
 def _in_layers(
@@ -307,6 +319,8 @@ def run_judge(
     exercise: Exercise, given: Path, source: str, answers: Answers | None = None
 ) -> ExerciseOutcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
+    if exercise.needs_spark:
+        return run_judge_of_all(exercise, given, [source])[0]
     ran = _judge(exercise, given, source)
     if ran.result is not None:
         (told,) = ran.result["told"]
@@ -331,6 +345,8 @@ def run_judge_of_all(
 
     If it does not, as for want of time on a busy machine, each file gets a process of its own.
     """
+    if exercise.needs_spark:
+        return _judged_jobs(exercise, folder, sources)
     ran = _judge(exercise, folder, *sources)
     if ran.result is None:
         return [run_judge(exercise, folder, source) for source in sources]
@@ -341,6 +357,32 @@ def left_out_but_unmasked(exercise: Exercise, folder: Path, source: str) -> list
     """Return which wrong answers the inputs of a trusted file unmask although none should."""
     ran = _judge(exercise, folder, source)
     return list((ran.result or {"told": [{}]})["told"][0].get("value") or ())
+
+
+def _judged_jobs(exercise: Exercise, folder: Path, sources: Sequence[str]) -> list[ExerciseOutcome]:
+    """Return what `verify` says of the topics that jobs have written, all on one session."""
+    if find_spec("pyspark") is None:
+        raise ModuleNotFoundError(name="pyspark")
+    arguments = ("course.judging.spark_job", "RESULT", *sources)
+    seconds = _SPARK_SECONDS * (1 + len(sources))
+    ran = run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
+    if ran.result is not None:
+        return [_job_outcome(exercise, told) for told in ran.result["told"]]
+    if ran.is_too_slow:
+        said = CatalogueSentence("endless", _whose(exercise, None))
+        return [ExerciseOutcome(exercise, TIMEOUT, said=said)] * len(sources)
+    error = error_of(exercise, "ended-process", **_whose(exercise, None))
+    return [replace(error, traceback=ran.errors)] * len(sources)
+
+
+def _job_outcome(exercise: Exercise, told: dict[str, Any]) -> ExerciseOutcome:
+    if "error" in told:
+        return error_of(exercise, "raised", error=told["error"], **_whose(exercise, None))
+    if not told["classes"]:
+        return ExerciseOutcome(exercise, PASS, comparisons=1, verdict=("verify: ok",))
+    finding = next(iter(told["classes"]))
+    said = CatalogueSentence("verify-finds", {"finding": finding, "detail": told["detail"]})
+    return ExerciseOutcome(exercise, FAIL, finding, said, comparisons=1)
 
 
 def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:

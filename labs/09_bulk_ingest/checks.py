@@ -1,0 +1,111 @@
+"""Checks of lab 9: a Spark job that fills a topic. What it has written is judged by `verify`."""
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+from zlib import crc32
+
+from kminilog.course.comparing import Comparer
+from kminilog.course.judging.checking import LOG_DIR
+from kminilog.course.material import lab_of
+from kminilog.format.hashing import murmur2
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source.description import Source
+from kminilog.partitioners.keyed import murmur2_partition
+
+_PARTITIONS = 3
+
+
+def first_win(name: str) -> list[str]:
+    """Return the partitions of keys that begin with the name."""
+    keys = [f"{name}-{number}" for number in range(4)]
+    return [f"{key}  partition {murmur2_partition(key.encode(), _PARTITIONS)}" for key in keys]
+
+
+class _RightAnswer:
+    """A right answer of the course, as the expression that `course check` writes into a file."""
+
+    def __init__(self, file: str, name: str) -> None:
+        self._path, self._name = lab_of(9).folder / "right" / file, name
+
+    def __repr__(self) -> str:
+        return f"__import__('runpy').run_path({str(self._path)!r})[{self._name!r}]"
+
+
+# ---- 9.1
+
+_FORMULAS: tuple[tuple[str, Callable[[bytes, int], int]], ...] = (
+    ("partition-abs", lambda key, count: abs(murmur2(key)) % count),
+    ("partition-unsigned", lambda key, count: (murmur2(key) & 0xFFFF_FFFF) % count),
+    ("partition-signed-mod", lambda key, count: murmur2(key) % count),
+    ("partition-crc32", lambda key, count: crc32(key) % count),
+    ("builtin-hash", lambda key, count: hash(key) % count),
+)
+
+
+def solve_1(folder: Path) -> dict[str, Any]:
+    return {"partition_of": _RightAnswer("partition_by_library.py", "partition_of")}
+
+
+def exercise_1(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
+    partition_of = constants["partition_of"]
+    if not callable(partition_of):
+        compare.equal("partition_of", lambda: partition_of, murmur2_partition)
+    keys = [b"k%d" % number for number in range(10_000)]
+    for count in (_PARTITIONS, 7, 50):
+        got = [partition_of(key, count) for key in keys]
+        wrong = {code: [rule(key, count) for key in keys] for code, rule in _FORMULAS}
+        right = [murmur2_partition(key, count) for key in keys]
+        call = f"the partitions of 10,000 keys, of {count}"
+        compare.equal(call, lambda got=got: got, right, wrong)
+
+
+# ---- 9.2
+
+
+def solve_2(folder: Path) -> dict[str, Any]:
+    return {"ingest": _RightAnswer("ingest_data_source.py", "ingest")}
+
+
+# ---- 9.3
+
+_JOBS = ("monday", "tuesday", "wednesday")
+
+
+def write_files(folder: Path, name: str, seed: int) -> None:
+    """Write a log dir that three jobs have filled; the seed says how much each has written."""
+    log_dir, lines = folder / LOG_DIR, folder / "lines.txt"
+    shutil.rmtree(log_dir, ignore_errors=True)
+    chance = Random(seed)
+    for job in _JOBS:
+        count = 100 + chance.randrange(100)
+        text = "".join(f"k{chance.randrange(50)}:{name[:20]} {n}\n" for n in range(count))
+        lines.write_text(text)
+        source = Source((str(lines),), key_regex="^([^:]*):")
+        ingest_with(LocalIngest(), log_dir, source, topic="orders", partitions=3, job_id=job)
+    lines.unlink()
+
+
+def solve_3(folder: Path) -> dict[str, Any]:
+    path = folder / "files" / LOG_DIR / ".manifests" / f"{_JOBS[1]}.json"
+    manifest = json.loads(path.read_text())
+    (part,) = [each for each in manifest["partitions"] if each["partition"] == 1]
+    count = part["next_offset"] - part["first_offset"]
+    return {"FIRST": part["first_offset"], "COUNT": count, "SUM": part["fingerprints"][0][2]}
+
+
+def exercise_3(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
+    right = solve_3(folder)
+    first, count = right["FIRST"], right["COUNT"]
+    wrong = {
+        "FIRST": {"next-not-first": first + count},
+        "COUNT": {"next-not-count": first + count},
+        "SUM": {},
+    }
+    for name, expected in right.items():
+        compare.equal(name, partial(constants.get, name), expected, wrong[name])
