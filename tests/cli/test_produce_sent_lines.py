@@ -63,7 +63,7 @@ def new_topic(kminilog: CommandLine, name: str, dialect: str, flush_messages: in
 def stored(kminilog: CommandLine, name: str) -> dict[tuple[int, int], bytes]:
     """What a writer that recovers finds: values by partition and offset."""
     with LogDirWriter.open(kminilog.log_dir) as writer:
-        assert not [line for line in writer.warnings if "are gone" in line]
+        assert not [line for line in writer.warnings if "it was on the disk" in line]
         return {
             (partition.partition, message.offset): message.value
             for partition in writer.topic(name).all_partitions()
