@@ -256,7 +256,8 @@ def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
 
 def main(lab: str, folder: str, student: str, result: str) -> None:
     """Grade one folder, and write the result; all files on the way are in the folder."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    if not any(each.needs_spark for each in lab_of(lab).exercises):  # a JVM reserves far more
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     Path(result).write_text(
         json.dumps(judged(lab_of(lab), Path(folder), student)), encoding="utf-8"
