@@ -18,8 +18,6 @@ from pathlib import Path
 from types import GeneratorType, ModuleType
 from typing import Any
 
-from kminilog.course.material import lab_of
-
 Replace = Callable[[Callable[..., Any]], Callable[..., Any]]
 ANSWERS_MODULE = "answers"
 NO_RESULT = "-"
@@ -58,6 +56,9 @@ def lend_library_functions(module: ModuleType, lab: int, written: Collection[str
 
     So a function may call another one of its lab that the student has not written yet.
     """
+    # Not at the top: functions are replaced before anything else of kminilog is loaded.
+    from kminilog.course.material import lab_of
+
     for other in lab_of(lab).exercises:
         if other.symbol and other.symbol not in written and not other.is_method:
             setattr(module, other.name, library_answer(other.symbol))
