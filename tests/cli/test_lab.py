@@ -333,8 +333,13 @@ def test_check_without_spark_leaves_out_the_job_and_starts_no_spark(tmp_path):
     with (tmp_path / "09_bulk_ingest" / "answers.py").open("a") as answers:
         answers.write("def ingest(rows, log_dir, job_id):\n    raise SystemExit\n")
     run = lab("check", "9", "--no-spark")
-    assert (run.code, run.err, "9.2" in run.out) == (1, "", False)
+    left_out = "9.2 was not checked: --no-spark leaves it out."
+    assert (run.code, left_out in run.err, "9.2" in run.out) == (1, True, False)
+    assert "Spark starts" not in run.err
     assert "9.1" in run.out
+    nothing = lab("check", "9.2", "--no-spark")
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "Nothing is left to check" in nothing.err
 
 
 # ---- reset

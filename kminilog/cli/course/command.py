@@ -10,7 +10,7 @@ from kminilog.cli.lab.judging import judged
 from kminilog.cli.lab.options import labs_option
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import flush, write_document, write_line, write_lines
+from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.proof import Exposed, Flaw, exposed_in, flaws_of, missing_package
@@ -38,6 +38,9 @@ def check(number: str | None, no_spark: bool, as_json: bool) -> int:
     for lab in interruptible(labs):
         flaws = judged(partial(list[Flaw], flaws_of(lab, no_spark=no_spark)))
         found += flaws
+        for each in lab.exercises:
+            if no_spark and each.needs_spark:
+                complain(f"{each.id} was not checked: --no-spark leaves it out.")
         if not as_json:
             for flaw in flaws:
                 write_line(f"  {flaw}")

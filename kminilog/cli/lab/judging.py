@@ -67,7 +67,12 @@ def check_command(
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
     if no_spark:
+        for exercise in exercises:
+            if exercise.needs_spark:
+                complain(catalogue.say("left-out", exercise=exercise.id))
         exercises = [each for each in exercises if not each.needs_spark]
+        if not exercises:
+            raise click.UsageError(catalogue.say("nothing-to-check"))
     if starts_spark(folder, exercises):
         complain(catalogue.say("spark-starts"))
     outcomes = judged(partial(check, folder, exercises))
@@ -149,6 +154,8 @@ def _watch_one(
     """
     while True:
         watched = Watched(folder.answers_path)
+        if starts_spark(folder, [exercise]):
+            complain(catalogue.say("spark-starts"))
         (outcome,) = judged(partial(check, folder, [exercise]))
         _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
         choices = [] if exercise.is_graded else list(show_question(exercise, catalogue))

@@ -1,7 +1,7 @@
 """In which partition a record of a source belongs, as far as that can be known.
 
     one partition                        there
-    a job has read just this source      where that job's partitioner put it (bulk.partitioning),
+    a job has read just this source      where that job's partitioner put it (columns.partitioning),
                                          among as many partitions as there were
     else, with a key and a keyed rule    where the rule says, if there always were as many
     else                                 UNKNOWN
