@@ -13,7 +13,6 @@ from operator import attrgetter
 
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message
-from kminilog.storage.log_file import message_at
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScan, has_due_entries
 
@@ -23,7 +22,7 @@ def is_valid_index(segment: Segment, scan: SegmentScan) -> bool:
 
     In the kafka dialect any index will do whose entries all point to their messages. The exception
     is a prefix of the due entries: kminilog wrote that index, and a crash lost its end. `scan` is
-    the scan of the segment. O(entries), each with its message.
+    the scan of the segment. O(entries), each with the bytes between two.
     """
     index, due = segment.index, scan.entries
     if has_due_entries(segment, scan):
@@ -40,16 +39,7 @@ def is_valid_index(segment: Segment, scan: SegmentScan) -> bool:
 
 
 def _is_right(segment: Segment, entry: IndexEntry, due: list[IndexEntry]) -> bool:
-    """Tell if the message where an entry points has its offset, or holds it inside."""
-    offset = segment.base_offset + entry.relative_offset
-    message = message_at(segment.dialect, segment.log_path, entry.position)
-    if message is None or not message.is_compressed:
-        return message is not None and message.offset == offset
-    return _lowest_inside(segment, entry, due) <= offset <= message.offset
-
-
-def _lowest_inside(segment: Segment, entry: IndexEntry, due: list[IndexEntry]) -> int:
-    """Return the offset that the log expects where an entry points.
+    """Tell if a message begins where an entry points, and has its offset, or holds it inside.
 
     Reads from the due entry before it on: those are right, because a scan has found them.
     """
@@ -57,8 +47,10 @@ def _lowest_inside(segment: Segment, entry: IndexEntry, due: list[IndexEntry]) -
     position, next_offset = 0, segment.first_offset
     if slot >= 0:
         position, next_offset = due[slot].position, segment.base_offset + due[slot].relative_offset
-    for at, outcome in segment.scan(position):
-        if at >= entry.position or not isinstance(outcome, Message):
-            break
+    for at, outcome in segment.scan(position, segment.index_interval_bytes):
+        if at > entry.position or not isinstance(outcome, Message):
+            return False
+        if at == entry.position:
+            return next_offset <= segment.base_offset + entry.relative_offset <= outcome.offset
         next_offset = outcome.offset + 1
-    return next_offset
+    return False

@@ -93,6 +93,18 @@ def test_is_valid_index_of_a_broker_that_the_log_contradicts_is_rebuilt(tmp_path
             assert said == [f"{tmp_path}/{0:020}.index: {REBUILT}"], (what, is_compressed, fast)
 
 
+def test_is_valid_index_that_points_to_a_copy_inside_of_a_value_is_rebuilt(tmp_path):
+    copy = encode(KAFKA, 7, None, b"value")
+    values = [b"value"] * 5 + [b"." * 40 + copy, b"value", b"value", b"value"]
+    content = b"".join(encode(KAFKA, n, None, value) for n, value in enumerate(values))
+    (tmp_path / f"{0:020}.log").write_bytes(content)
+    for fast, (at, is_right) in product(
+        (False, True), [(content.index(copy), False), (content.rindex(copy), True)]
+    ):
+        plan = plan_for(tmp_path, KAFKA, [IndexEntry(7, at)], fast)
+        assert plan.is_valid == is_right
+
+
 def test_is_valid_index_takes_any_offset_inside_a_compressed_message(tmp_path):
     true = brokers_segment(tmp_path, KAFKA, is_compressed=True)
     for fast, inside in product((False, True), range(1, 5)):
