@@ -291,11 +291,11 @@ class PartitionReader:
 
         A message with this offset stays, unless a job has changed its segment: the last one.
         """
-        if _has_offset(found, offset):
-            is_last = found.segment is self._segments.peekitem()[1]
-            if not is_last or not self._files.has_changed():
-                return False
+        if _has_offset(found, offset) and found.segment is not self._segments.peekitem()[1]:
+            return False
         has_changed = self._files.has_changed()
+        if _has_offset(found, offset) and not has_changed:
+            return False
         return self._list_segments() or has_changed or isinstance(found, FileNotFoundError)
 
     def _list_segments(self) -> bool:
