@@ -63,8 +63,8 @@ def judge_offset(
     is_altered = _is_altered(message, expected, after, reach)
     if offset == expected or (is_next_message(message, expected) and not is_altered):
         return None
-    if is_altered or offset < 0 or (offset > expected and not is_plain(message)):
-        next_offset = after.offset if after and not is_plain(message) else expected + 1
+    if is_altered or offset < 0 or (offset > expected and message.is_compressed):
+        next_offset = after.offset if after and message.is_compressed else expected + 1
         return _disorder(expected, f"offset {offset}, expected {expected}", next_offset)
     if after and offset - 1 == expected == after.offset:
         detail = f"offsets {offset} and {expected} have changed places"
@@ -82,21 +82,16 @@ def _is_altered(message: Message, expected: int, after: Message | None, reach: i
     """Tell if the next message follows the expected offset, but not the one that stands here."""
     if after is None or goes_on(message.offset, after, reach):
         return False
-    if is_plain(message):
-        return goes_on(expected, after, reach)
-    return expected < after.offset and not expected <= message.offset <= after.offset
+    if message.is_compressed:
+        return expected < after.offset and not expected <= message.offset <= after.offset
+    return goes_on(expected, after, reach)
 
 
 def goes_on(offset: int, after: Message | None, reach: int = 1) -> bool:
     """Tell if the message `after` may follow one with this offset; False for None."""
     if after is None or after.offset <= offset:
         return False
-    return after.offset <= offset + reach or not is_plain(after)
-
-
-def is_plain(message: Message) -> bool:
-    """Tell if a message is not compressed."""
-    return not message.is_compressed
+    return after.offset <= offset + reach or after.is_compressed
 
 
 def gap(missing: range) -> OffsetFault:

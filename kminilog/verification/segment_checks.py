@@ -28,7 +28,6 @@ from kminilog.verification.offset_checks import (
     OffsetFault,
     gap,
     goes_on,
-    is_plain,
     judge_offset,
     overlap,
 )
@@ -248,7 +247,7 @@ class SegmentCheck:
         self._last_offset = offset
         if self._first_offset is None:
             self._first_offset = offset
-        if not is_plain(message):
+        if message.is_compressed:
             self._compressed_count += 1
         elif message.key is not None:
             self._judge_partition(message.key, offset, position)
