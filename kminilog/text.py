@@ -22,7 +22,7 @@ from typing import NamedTuple, Self
 _ABOVE_C0 = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _TRICKS = re.compile(f"[\x00-\x1f{_ABOVE_C0}]")
 _TRICKS_IN_JSON = re.compile(f"[{_ABOVE_C0}]")  # JSON has the others escaped already
-DOT = "."
+_DOT = "."
 _SPACES = "\u3000"  # the blank of Chinese texts
 _FILL = "\0"  # after a character that takes two columns
 _GAP = "  "  # between two columns of a table
@@ -79,14 +79,15 @@ def columns(text: str) -> int:
 
 def ascii_cells(data: bytes) -> list[str]:
     """Return one character for each byte: itself if it is printable ASCII, else a dot."""
-    return [chr(byte) if 0x20 <= byte < 0x7F else DOT for byte in data]
+    return [chr(byte) if 0x20 <= byte < 0x7F else _DOT for byte in data]
 
 
 def text_cells(data: bytes, row_bytes: int, shift: int = 0) -> list[str]:
     """Return for each byte of a text what stands in its column; ASCII only if it is no UTF-8.
 
-    A row has `row_bytes` bytes; the first one has `shift` bytes of something else in front. The
-    text may end inside a character: then its first bytes are dots.
+    Blanks follow a character that takes fewer columns than bytes, and a character that a row would
+    cut stands in the next one. A row has `row_bytes` bytes; the first one has `shift` bytes of
+    something else in front. The text may end inside a character: then its first bytes are dots.
 
     >>> "".join(text_cells("中e国".encode(), 8))
     '中 e国 '
@@ -103,13 +104,13 @@ def text_cells(data: bytes, row_bytes: int, shift: int = 0) -> list[str]:
     for character in text:
         size, width = len(character.encode()), columns(character)
         if not character.isprintable() or not width:
-            cells += [DOT] * size
+            cells += [_DOT] * size
             continue
         room = row_bytes - (shift + len(cells)) % row_bytes
         blanks = room if room < min(width, size) else 0
         tail = size - blanks - width
         cells += [*" " * blanks, character, *[""] * (width - 1), *" " * tail]
-    return [*cells, *[DOT] * len(cut)]
+    return [*cells, *[_DOT] * len(cut)]
 
 
 def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:

@@ -92,7 +92,7 @@ class Broker:
             self.crash()
             raise
 
-    def start_if_sound(
+    def start_if_valid(
         self, hosted: Iterable[TopicPartition], topics: Iterable[Topic] = ()
     ) -> None:
         """Start, or stay down and note why in the warnings; raises LogDirLockedError only."""

@@ -309,7 +309,7 @@ class Controller:
             if not as_stored:
                 self._brokers[node].start(self._hosted(node), topics)
             elif self._state.brokers[node]:
-                self._brokers[node].start_if_sound(self._hosted(node), topics)
+                self._brokers[node].start_if_valid(self._hosted(node), topics)
         self._settle()
         for partition, leadership in self._state.partitions.items():
             if leadership.leader is not None and partition not in self._progress:

@@ -53,9 +53,7 @@ MAGIC = 0
 BATCH_MAGIC = 2
 LATER_FORMATS = {1: "a message of Kafka 0.10, format v1", 2: "a batch of Kafka 0.11+, format v2"}
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
-MAX_INSIDE = (
-    1 << 30
-)  # see `is_next_message`: more messages than one compressed message of 2 GB can hold
+MAX_INSIDE = 1 << 30  # more messages than one compressed message of 2 GB can hold
 
 # Where a message may begin: its size is MIN_SIZE or more. And either magic 0, attributes with a
 # known codec only, key length -1 or more; or an offset below 2**40, of whatever format.
@@ -325,7 +323,7 @@ def possible_beginnings(data: bytes) -> Iterator[int]:
     """Yield, ascending, the positions where the next 22 bytes could be the start of a message.
 
     This finds messages after damage. The start of each message with a known codec, or with an
-    offset below 2**40, is among them, and perhaps bytes that are none. O(bytes).
+    offset below 2**40, is among them; others may be. O(bytes).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))

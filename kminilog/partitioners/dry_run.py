@@ -1,4 +1,4 @@
-"""Where a partitioner would send records, without a producer: asked as one asks, nothing is sent.
+"""Where a partitioner would send records: it is asked as a producer asks it, and nothing is sent.
 
 A witness stands between the placement and the partitioner, and notes each answer. So this works for
 a user's own class, too. Values are empty, and a batch, which is never sent, is full at

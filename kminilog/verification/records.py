@@ -78,8 +78,8 @@ Failures = list[tuple[str, OSError | LogDirError]]
 class JobRecords:
     """The manifests that are believed, and `findings` about manifests as files.
 
-    `topics` are all topics of jobs. `unchained` has, by topic, the ids of jobs for whose manifests
-    no other record confirms. `failures` are names of files that cannot be read, with their errors.
+    `topics` are all topics of jobs. `unchained` has, by topic, the ids of jobs whose manifests no
+    other record confirms. `failures` are names of files that cannot be read, with their errors.
     """
 
     manifests: list[Manifest] = field(default_factory=list)

@@ -142,7 +142,7 @@ def _by_appended_sets(check_segment: CheckSegment, *arguments: Any) -> SegmentSu
 
 
 class SegmentRow(NamedTuple):
-    """One segment of a partition; offsets are those of whole messages, None if there is none."""
+    """One segment of a partition; offsets are those of valid messages, None if there is none."""
 
     name: str
     first_offset: int | None

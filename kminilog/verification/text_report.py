@@ -108,12 +108,12 @@ def _excerpt_lines(head: str, whole: Excerpt) -> Iterator[str]:
         yield f"{head}null"
         return
     excerpt = whole.shortened(_LINE_BYTES)
-    front, marked, behind = excerpt.escaped_parts
+    front, marked, after = excerpt.escaped_parts
     opening = f'{_MORE if excerpt.is_cut_in_front else ""}"'
     closing = f'"{" …" if excerpt.is_cut_after else ""}'
     size = ""
     if excerpt.is_cut_in_front or excerpt.is_cut_after:
         size = f" ({count(excerpt.size_bytes, 'byte')})"
-    yield StyledText(Span(head, QUIET), opening + front, Span(marked, BAD), behind + closing + size)
+    yield StyledText(Span(head, QUIET), opening + front, Span(marked, BAD), after + closing + size)
     if excerpt.differs is not None:
         yield " " * columns(head + opening + front) + "^" * max(columns(marked), 1)

@@ -228,7 +228,7 @@ def test_page_shows_the_record_beside_the_message_and_marks_what_differs():
     assert [row[:2] for row in rows] == [["key", "both"], ["value", "source"], ["value", "message"]]
     assert rows[1][2] == "order 13"
     assert rows[2][2].startswith("order <17>xxx")
-    assert rows[2][2].endswith("… (5010 bytes)")
+    assert rows[2][2].endswith("… (5,010 bytes)")
     marked = [mark.text for mark in first.findall(".//mark")]
     assert marked[0] == "13"
     assert marked[1].startswith("<17>x")
