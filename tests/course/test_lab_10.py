@@ -1,0 +1,55 @@
+"""Lab 10: ten damaged logs of ten classes, and what its README.md types."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.material import checks_of, lab_of
+from kminilog.course.proof import solution
+from kminilog.course.work_folder import WorkFolder
+from tests.course.student import start_lab
+
+README = Catalogue("en").readme(lab_of(10)).read_text()
+CLASSES = re.findall(r"`([a-z-]+)`", README.split("The classes are ")[1].split("```")[0])
+
+
+@pytest.mark.parametrize("name", ["Ada", "Bob", "Chi"])
+def test_ten_damaged_logs_have_the_ten_classes_of_the_readme(tmp_path, name):
+    folder = WorkFolder.start(lab_of(10), tmp_path, name)
+    found = checks_of(folder.lab)["solve_5"](folder.path)
+    assert list(found) == [f"LOG_{number}" for number in range(10)]
+    assert sorted(found.values()) == sorted(CLASSES)
+
+
+def typed(text: str) -> str:
+    """Return the commands that a page types, as a script."""
+    blocks = re.findall(r"```shell-session\n(.*?)```", text, re.DOTALL)
+    return re.sub(r"^[$>] ", "", "".join(blocks), flags=re.MULTILINE)
+
+
+def test_commands_of_the_readme_show_what_it_says(tmp_path):
+    folder = start_lab(tmp_path, number=10)
+    folder.answers_path.write_text(solution(folder.lab, folder.path))
+    done = subprocess.run(
+        ["bash", "-c", typed(README.split("## With Spark")[0])],
+        cwd=folder.path,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    look, ten = done.stdout.split("created topic ev:")
+    assert look.split("\n")[1] == (
+        "source 20 + extra 1 + duplicate 2 = stored 22 + rejected 0 + missing 1"
+    )
+    shown = re.findall(r'^log_\d|"class": "(.*)"', ten, re.MULTILINE)
+    right = checks_of(folder.lab)["solve_5"](folder.path)
+    assert [each for each in shown if each] == list(right.values())
+    assert "source 1000 + extra 0 + duplicate 0 = stored 1000 + rejected 0 + missing 0" in ten
+    assert ten.endswith("verdict: ok\n")
+    banner = "kminilog runs on your functions: holds, add_to, partners, concluded;"
+    assert [line for line in done.stderr.splitlines() if banner not in line] == []
