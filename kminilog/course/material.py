@@ -59,7 +59,8 @@ class Exercise:
                 that calls it. `judge` says how the command's work is judged: by `verify`, perhaps
                 "verify --partitioner NAME", or by comparing its output with the library's own
                 ("same-output"). `dump` is a file that it writes, to be shown as Kafka's
-                DumpLogSegments would.
+                DumpLogSegments would. Without a symbol, `names` has one function that the library
+                lacks: it replaces nothing in the engine, so unit checks alone judge it.
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one:
                 of a log, or of the answer of an assignor (`broken` is "log" or "assignment")
@@ -111,7 +112,7 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """The name of the function or class that the student writes; empty for other kinds."""
+        """The name of the function or class of the library that the student writes, or ""."""
         return self.symbol.rpartition(".")[2]
 
     @property
@@ -293,6 +294,8 @@ def _exercise(path: Path, lab: int, entry: dict[str, Any]) -> Exercise:
     if entry["kind"] not in KINDS:
         reason = f"{where}: unknown kind {entry['kind']!r}; use {_listed(KINDS)}"
         raise MaterialError(path, reason)
+    if entry["kind"] == "implement" and len(entry.get("names", ())) + ("symbol" in entry) != 1:
+        raise MaterialError(path, f"{where}: name one function, as symbol or in names")
     lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
     return Exercise(lab=lab, **{**entry, **lists})
 

@@ -12,13 +12,11 @@ the same way, but has no wrong answers.
 """
 
 import ast
-import inspect
 import os
 import re
 import shutil
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -33,7 +31,7 @@ from kminilog.course.judging.checking import check, left_out_but_unmasked, run_j
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.outcome import FAIL, PASS, TODO, ExerciseOutcome
-from kminilog.course.judging.patching import library_answer, load_answers
+from kminilog.course.judging.patching import load_answers
 from kminilog.course.material import (
     RIGHT,
     WRONG,
@@ -46,7 +44,7 @@ from kminilog.course.material import (
     sample_answers,
     target_of,
 )
-from kminilog.course.starter import starter_of
+from kminilog.course.starter import source_of, starter_of
 from kminilog.course.work_folder import WorkFolder
 
 _MOST_LINES = 40
@@ -68,7 +66,10 @@ class Flaw(NamedTuple):
 
 
 def solution(lab: Lab, folder: Path) -> str:
-    """Return answers that are right: the library's functions, and what stands in the files."""
+    """Return answers that are right: the library's functions, and what stands in the files.
+
+    What the library lacks is the course's first right answer.
+    """
     lines = ["from kminilog.course.judging.patching import library_answer", ""]
     for exercise in lab.exercises:
         if exercise.symbol:
@@ -79,7 +80,7 @@ def solution(lab: Lab, folder: Path) -> str:
         elif exercise.kind == "diagnose":
             diagnosis, _ = diagnosis_of(exercise, folder)
             lines.append(f"{exercise.names[0]} = {tuple(diagnosis)!r}")
-        elif exercise.kind == "expose":
+        elif exercise.kind in ("implement", "expose"):
             lines += [path.read_text(encoding="utf-8") for path in answers_to(exercise, RIGHT)[:1]]
     return "\n".join(lines) + "\n"
 
@@ -242,10 +243,10 @@ def _flaws_of_texts_of(exercise: Exercise, texts: ExerciseTexts) -> Iterator[str
 
 
 def solution_lines(exercise: Exercise) -> list[str]:
-    """Return the lines of the library's body, without docstring and short ones."""
-    if not exercise.symbol:
+    """Return the lines of the solution's body, without docstring and short ones."""
+    if exercise.kind != "implement":
         return []
-    source = textwrap.dedent(inspect.getsource(library_answer(exercise.symbol)))
+    source = source_of(exercise)
     (node,) = ast.parse(source).body
     body = [part for part in getattr(node, "body", []) if not _is_docstring(part)]
     lines = [line.strip() for part in body for line in ast.unparse(part).splitlines()]

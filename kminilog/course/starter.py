@@ -1,7 +1,8 @@
 """The starter of a lab: names, signatures and docstrings of the library, and no bodies.
 
 A lab's `starter.py` is made of the library by this module; `course check` and a test compare
-the two, so a starter cannot drift away from the library. Source: ours.
+the two, so a starter cannot drift away from the library. A function that the library lacks is made
+of the course's first right answer. Source: ours.
 """
 
 import ast
@@ -13,7 +14,7 @@ from typing import Any, TypeGuard
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.patching import library_answer, room_of
-from kminilog.course.material import Exercise, Lab, lab_of
+from kminilog.course.material import RIGHT, Exercise, Lab, MaterialError, answers_to, lab_of
 
 _BODY = "raise NotImplementedError"
 
@@ -38,9 +39,26 @@ def starter_of(lab: Lab) -> str:
     return doc + "\n" + (head + "\n\n\n" if head else "") + "\n\n".join(parts)
 
 
+def source_of(exercise: Exercise) -> str:
+    """Return the source of the function or class that an exercise to implement asks for.
+
+    That is the library's own; for one that the library lacks, the course's first right answer.
+    Raises MaterialError if there is none, as in what students get.
+    """
+    if exercise.symbol:
+        return textwrap.dedent(inspect.getsource(library_answer(exercise.symbol)))
+    for path in answers_to(exercise, RIGHT)[:1]:
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and node.name in exercise.names:
+                return ast.get_source_segment(text, node) or ""
+    folder = lab_of(exercise.lab).folder / RIGHT
+    raise MaterialError(folder, f"no answer to {exercise.id}; your lecturer may have one")
+
+
 def _definition(exercise: Exercise) -> tuple[str, list[str]]:
     """Return a function or class without bodies, and the import lines that it needs."""
-    source = textwrap.dedent(inspect.getsource(library_answer(exercise.symbol)))
+    source = source_of(exercise)
     (node,) = ast.parse(source).body
     functions = [node] if isinstance(node, ast.FunctionDef) else _methods(node)
     names = {name for function in functions for name in _names_in_signature(function)}
@@ -53,7 +71,8 @@ def _definition(exercise: Exercise) -> tuple[str, list[str]]:
         start = (first.end_lineno or first.lineno) if has_doc else first.lineno - 1
         lines[start : function.end_lineno] = [" " * (function.col_offset + 4) + _BODY]
     # Without decorators: a student's method is a plain function.
-    return "\n".join(lines[node.lineno - 1 :]), _imports(exercise, names)
+    needed = _imports(exercise, names) if exercise.symbol else []
+    return "\n".join(lines[node.lineno - 1 :]), needed
 
 
 def _methods(node: ast.stmt) -> list[ast.FunctionDef]:

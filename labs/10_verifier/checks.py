@@ -12,18 +12,23 @@ from typing import Any
 import numpy as np
 
 from kminilog.course.broken import FOLDER, write_broken
-from kminilog.course.comparing import Comparer
+from kminilog.course.comparing import Comparer, as_text
+from kminilog.course.judging.checking import LOG_DIR
 from kminilog.course.judging.diagnosis import diagnosis_by_verify
-from kminilog.course.material import lab_of
+from kminilog.format.dialect import DOCUMENTED
 from kminilog.jobs.accounting.pairing import NOTHING
 from kminilog.jobs.accounting.pairing import partners as partners_of_library
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.fingerprints import RangeSums, message_fingerprint
+from kminilog.storage.topics import Topic
 from kminilog.verification.conservation import holds as holds_in_library
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.results import concluded as concluded_by_library
 
 _LIMIT = 1 << 64
+_OTHER_LIMITS = _LIMIT - 1, 1 << 63, 1 << 32, (1 << 32) - 1
 _ALTERED = 4
 
 
@@ -51,8 +56,12 @@ def exercise_1(compare: Comparer, holds: Callable[..., Any]) -> None:
         (9, 0, 0, 7, 2, 0),
         (9, 2, 0, 9, 0, 2),
         (9, 1, 0, 9, 0, 0),
-        (8, 0, 0, 9, 0, 1),
+        (8, 0, 0, 8, 0, 1),
         (9, 0, 0, 6, 0, 2),
+        (9, 0, 2, 9, 0, 0),
+        (9, 0, 0, 9, 2, 0),
+        (9, 2, 1, 10 - _ALTERED, 1, 1),
+        (9, 0, 0, 8 - _ALTERED, 0, 0),
         (0, 0, 0, 0, 0, 0),
     ]
     cases = [dict(zip(names, row, strict=True)) for row in rows]
@@ -74,14 +83,11 @@ def exercise_1(compare: Comparer, holds: Callable[..., Any]) -> None:
         ("counts-altered", [left == right + _ALTERED for left, right in map(sides, cases)]),
     ]
     # An altered record has its message: the equation does not count it once more.
+    given = [{**case, "altered": _ALTERED} for case in cases]
     compare.all_equal(
         [
-            (
-                f"holds({_counted(case)})",
-                partial(holds, {**case, "altered": _ALTERED}),
-                holds_in_library(case),
-            )
-            for case in cases
+            (f"holds({_counted(case)})", partial(holds, case), holds_in_library(case))
+            for case in given
         ],
         readings,
     )
@@ -102,8 +108,8 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ("a, b", [(0, 1, a), (0, 1, b)]),
         ("a, b, b, b", [(0, 1, a), (0, 1, b), (0, 1, b), (0, 1, b)]),
         ("two large ones", [(0, 1, large), (0, 1, large)]),
-        ("5 at once, then 2", [(0, 5, a), (0, 2, b)]),
-        ("a sum of more than 64 bits", [(0, 5, _LIMIT * 3 + a)]),
+        ("5 and 2 at once", [(0, 5, a), (0, 2, b)]),
+        ("over 64 bits", [(0, 5, _LIMIT * 3 + a)]),
         ("both ranges", [(1, 1, a), (0, 2, b), (1, 1, large), (0, 1, a)]),
         ("nothing", [(1, 0, 0)]),
     ]
@@ -122,6 +128,9 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
 
         return add
 
+    def modulo(limit: int, before: int, prints: int) -> int:
+        return (before + prints) % limit
+
     def ordered(before: int, prints: int) -> int:
         return (before * 31 + prints) % _LIMIT
 
@@ -129,7 +138,7 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ("xor-fingerprint", wrong(lambda before, prints: (before ^ prints) % _LIMIT)),
         ("xor-fingerprint", wrong(xor)),
         ("sum-without-limit", wrong(int.__add__)),
-        ("sum-other-limit", wrong(lambda before, prints: (before + prints) % (_LIMIT - 1))),
+        *(("sum-other-limit", wrong(partial(modulo, limit))) for limit in _OTHER_LIMITS),
         ("counts-calls", wrong(lambda one, other: (one + other) % _LIMIT, counts=False)),
         ("keeps-last-sum", wrong(lambda _, prints: prints % _LIMIT)),
         ("sum-needs-order", wrong(ordered)),
@@ -137,7 +146,7 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
     own = RangeSums.add_to
     compare.all_equal(
         [
-            (f"the rows after {what}", partial(rows, add_to, calls), rows(own, calls))
+            (f"rows after {what}", partial(rows, add_to, calls), rows(own, calls))
             for what, calls in lists
         ],
         [(code, [rows(add, calls) for _, calls in lists]) for code, add in kinds],
@@ -237,18 +246,20 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
     missing, extra = FindingClass.MISSING, FindingClass.EXTRA
     asked = Unchecked(Aspect.MESSAGES, "a partition", "permission denied", asked=True)
     unasked = Unchecked(Aspect.SOURCE, "", "none is named")
-    cases: list[tuple[str, tuple[Any, ...]]] = [
-        ("nothing found, orders-1 unread", ([], frozenset(), [asked])),
-        ("missing found", ([missing], frozenset(), [])),
-        ("nothing found, all checked", ([], frozenset(), [])),
-        ("nothing found, no source asked for", ([], frozenset(), [unasked])),
-        ("missing found and allowed", ([missing], frozenset([missing]), [])),
-        ("missing, extra found, missing allowed", ([missing, extra], frozenset([missing]), [])),
-        ("missing found, orders-1 unread", ([missing], frozenset(), [unasked, asked])),
-        ("missing allowed, orders-1 unread", ([missing], frozenset([missing]), [asked])),
-        ("extra found, missing allowed", ([extra], frozenset([missing]), [])),
-        ("nothing found, missing allowed", ([], frozenset([missing]), [])),
-        ("nothing found, one of two asked for", ([], frozenset(), [asked, unasked])),
+    cases: list[tuple[Any, ...]] = [
+        ([], frozenset(), [asked]),
+        ([missing], frozenset(), []),
+        ([], frozenset(), []),
+        ([], frozenset(), [unasked]),
+        ([missing], frozenset([missing]), []),
+        ([missing, extra], frozenset([missing]), []),
+        ([extra, missing], frozenset([missing]), []),
+        ([missing], frozenset(), [unasked, asked]),
+        ([missing], frozenset([missing]), [asked]),
+        ([extra], frozenset([missing]), []),
+        ([], frozenset([missing]), []),
+        ([], frozenset(), [asked, unasked]),
+        ([], frozenset(), [unasked, asked]),
     ]
     right = concluded_by_library
 
@@ -276,11 +287,20 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
     ]
     compare.all_equal(
         [
-            (f"concluded({what})", lambda case=case: _tuple(concluded(*case)), right(*case))
-            for what, case in cases
+            (_verdict_of(*case), lambda case=case: _tuple(concluded(*case)), right(*case))
+            for case in cases
         ],
-        [(code, [wrong(*case) for _, case in cases]) for code, wrong in kinds],
+        [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
     )
+
+
+def _verdict_of(
+    found: Iterable[FindingClass], allowed: Iterable[FindingClass], unchecked: Iterable[Unchecked]
+) -> str:
+    """Return the call: concluded([MISSING], [], [asked, not asked])."""
+    classes = [", ".join(each.name for each in side) for side in (found, allowed)]
+    asked = ", ".join("asked" if each.asked else "not asked" for each in unchecked)
+    return f"concluded([{classes[0]}], [{classes[1]}], [{asked}])"
 
 
 def _tuple(given: Any) -> Any:
@@ -296,8 +316,23 @@ _LOGS = (  # noqa: SIM905 - a text of its own with a hyphen would be taken for a
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:
-    """Write ten damaged logs, each with another fault, in an order that the seed says."""
+    """Write a topic with its source, and ten damaged logs, each with another fault.
+
+    The seed says in which order. One line of the source is missing in the topic, one is there three
+    times, and one message is extra.
+    """
     chance = Random(seed)
+    who = " ".join(name.split())[:20]
+    lines = [f"{who} buys {number}".encode() for number in range(20)]
+    (folder / "lines.txt").write_bytes(b"".join(line + b"\n" for line in lines))
+    shutil.rmtree(folder / LOG_DIR, ignore_errors=True)
+    with LogDirWriter.open(folder / LOG_DIR, create=True) as writer:
+        topic = Topic("orders", 3, DOCUMENTED, TopicSettings())
+        writer.create_topic(topic)
+        stored = [*lines[1:], lines[5], lines[5], b"nobody buys this"]
+        for partition in topic.all_partitions():
+            values = stored[partition.partition :: topic.partitions]
+            writer.log(partition).append([(None, value) for value in values])
     for number, fault in enumerate(chance.sample(_LOGS, len(_LOGS))):
         target = folder / f"log_{number}"
         shutil.rmtree(target, ignore_errors=True)
@@ -338,7 +373,8 @@ def exercise_5(compare: Comparer, constants: dict[str, Any], folder: Path) -> No
 
 # ---- 10.6
 
-_RECORDS, _BLOCK, _SHARE = 10_000, 64, 50
+_RECORDS, _BLOCK, _SHARE, _MOST_SUMS = 10_000, 64, 50, 20
+_NAMES = ("source", "log")
 
 
 class Side:
@@ -361,7 +397,7 @@ class Side:
         """Return the sum of the fingerprints from `first` to `end` - 1."""
         for border in (first, end):
             if not (0 <= border <= len(self)) or (border % _BLOCK and border != len(self)):
-                raise ValueError(f"{border} is no border")
+                raise ValueError(f"{border} is no border of blocks of {_BLOCK}")
         self.asked += 1
         return (self._sums[end] - self._sums[first]) % _LIMIT
 
@@ -381,48 +417,35 @@ def _sides(count: int, altered: int | None) -> tuple[Side, Side]:
     return Side(records), Side(stored)
 
 
-class _RightAnswer:
-    """A right answer of the course, as the expression that `course check` writes into a file."""
-
-    def __repr__(self) -> str:
-        path = lab_of(10).folder / "right" / "find_altered_by_halves.py"
-        return f"__import__('runpy').run_path({str(path)!r})['find_altered']"
-
-
-def solve_6(folder: Path) -> dict[str, Any]:
-    return {"find_altered": _RightAnswer()}
-
-
-def exercise_6(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
-    find_altered = constants["find_altered"]
-    if not callable(find_altered):
-        compare.equal("find_altered", lambda: find_altered, _is_place)
-    places: list[int | None] = [0, 63, 64, 4_999, 6_400, _RECORDS - 1, None]
+def exercise_6(compare: Comparer, find_altered: Callable[..., Any]) -> None:
     chance = Random(10)
+    places = [0, 63, 64, 4_999, 6_400, 9_983, _RECORDS - 1]
     places += [chance.randrange(_RECORDS) for _ in range(5)]
-    runs: list[tuple[int | None, Side, Side, Any]] = []
-    for place in places:
-        sides = _sides(_RECORDS, place)
-        compare.unanswered = f"find_altered({place} altered)"
-        runs.append((place, *sides, find_altered(*sides)))
+    altered = [(_RECORDS, place) for place in places]
+    altered += [(count, count - 1) for count in (63, 64, 65, 640)]
+    pairs = [_sides(*each) for each in altered]
+    compare.all_equal(
+        [
+            (
+                f"find_altered(number {place} of {count} altered)",
+                partial(find_altered, *pair),
+                place,
+            )
+            for (count, place), pair in zip(altered, pairs, strict=True)
+        ],
+        [("names-the-block", [place // _BLOCK * _BLOCK for _, place in altered])],
+    )
+    pairs.append(_sides(_RECORDS, None))
+    compare.unanswered = call = f"find_altered(none of {_RECORDS} altered)"
+    got = find_altered(*pairs[-1])
     compare.unanswered = ""
-    got = [answer for *_, answer in runs]
-    starts = [None if place is None else place // _BLOCK * _BLOCK for place in places]
-    code = "names-the-block" if got == starts else None
-    for place, source, log, answer in runs:
-        call = f"find_altered({place} altered)"
-        reason = "finds-without-fault" if place is None else code
-        compare.holds(_is_place(answer, place), call, repr(answer), repr(place), reason)
-        for what, side in (("source", source), ("log", log)):
-            compare.at_most(f"{what} records read", side.reads, len(side) // _SHARE, "reads-all")
-            limit = 2 * len(range(0, len(side), _BLOCK)).bit_length() + 4
-            compare.at_most(f"sums of the {what}", side.asked, limit, "asks-every-block")
-    for count in (1, 64, 65, 640):
-        last = count - 1
-        call = f"find_altered({last} of {count} altered)"
-        answer = find_altered(*_sides(count, last))
-        compare.holds(_is_place(answer, last), call, repr(answer), repr(last))
-
-
-def _is_place(answer: Any, place: int | None) -> bool:
-    return answer == place and isinstance(answer, int | None) and not isinstance(answer, bool)
+    names_one = isinstance(got, int) and 0 <= got < _RECORDS
+    code = "finds-without-fault" if names_one else None
+    compare.holds(got is None, call, as_text(got), "None", code)
+    is_each = min(side.asked for side in pairs[-1]) >= len(range(0, _RECORDS, _BLOCK))
+    code = "asks-every-block" if is_each else None
+    for name, side in [each for pair in pairs for each in zip(_NAMES, pair, strict=True)]:
+        if len(side) == _RECORDS:
+            most = _RECORDS // _SHARE
+            compare.at_most(f"records of the {name} read", side.reads, most, "reads-all")
+            compare.at_most(f"sums of the {name} asked for", side.asked, _MOST_SUMS, code)

@@ -69,7 +69,13 @@ LOG_9 = ...
 
 
 # 10.6  One record of ten thousand
-find_altered = ...
+def find_altered(source, log):
+    """Return the number of the one record that is altered in the log; None if all are equal.
+
+    `source.sum(first, end)` and `log.sum(first, end)` cost no reading, `source.read(number)` and
+    `log.read(number)` do. `len(source)` is the number of records.
+    """
+    raise NotImplementedError
 
 
 # 10.10  Inputs that unmask a wrong verdict

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.material import RIGHT, WRONG, all_labs, sample_answers
+from kminilog.course.material import RIGHT, WRONG, all_labs, lab_of, sample_answers
 from kminilog.course.proof import solution_lines
 from kminilog.course.release import LeakError, release
 from kminilog.course.roster import RosterError, roster_from_csv
@@ -90,6 +90,16 @@ def test_release_shows_no_line_of_a_solution_and_no_sample_answer(tmp_path):
                 code = sample.path.read_text().split("\n", 2)[2].strip()
                 shown += [(sample.where, path) for path, text in texts.items() if code in text]
     assert shown == []
+
+
+def test_release_with_a_line_of_a_function_that_the_library_lacks_is_refused(tmp_path):
+    lab = lab_of(10)
+    lab = replace(lab, folder=Path(shutil.copytree(lab.folder, tmp_path / lab.work_name)))
+    readme = lab.folder / "en" / "README.md"
+    line = "if source.sum(first, end) != log.sum(first, end):"
+    readme.write_text(f"{readme.read_text()}\n{line}\n")
+    with pytest.raises(LeakError, match=r"en/README.md has a line of the solution of 10.6: if "):
+        release([lab], "en")
 
 
 @pytest.mark.parametrize("kind", ["solution", WRONG, RIGHT])

@@ -9,12 +9,12 @@ HEAD = "| symbol | exercise | command |\n|---|---|---|\n"
 
 
 def rows() -> list[str]:
-    """Return a row for each exercise to implement, in the order of the labs."""
+    """Return a row for each function of the library to write, in the order of the labs."""
     return [
         f"| `{exercise.symbol}` | {exercise.id} | `kminilog {exercise.command}` |"
         for lab in all_labs()
         for exercise in lab.exercises
-        if exercise.kind == "implement"
+        if exercise.symbol
     ]
 
 

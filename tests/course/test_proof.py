@@ -204,6 +204,18 @@ def test_sample_answer_without_its_two_lines_is_named(copied, name, text, second
     assert (done.exit_code, done.stderr) == (2, wanted)
 
 
+def test_exercise_to_implement_names_one_function(copied):
+    toml = copied / "lab.toml"
+    text = toml.read_text()
+    symbol = 'symbol = "format.message.header"\n'
+    for wrong in ("", "names = []\n", f'{symbol}names = ["header"]\n', 'names = ["a", "b"]\n'):
+        toml.write_text(text.replace(symbol, wrong))
+        material._labs_in.cache_clear()
+        done = CliRunner().invoke(main, ["course", "check"])
+        reason = "exercise 1: name one function, as symbol or in names"
+        assert (done.exit_code, done.stderr) == (2, f"kminilog: {toml}: {reason}\n"), wrong
+
+
 def test_course_check_says_what_is_wrong_as_text_and_json(copied):
     right = CliRunner().invoke(main, ["course", "check"])
     assert (right.exit_code, right.stdout) == (0, "lab 1, The message: ok\n")

@@ -8,12 +8,13 @@ import sys
 import click
 
 from kminilog.cli.lab.options import course_options, folder_of
-from kminilog.cli.lab.texts import library_source, next_lines
+from kminilog.cli.lab.texts import next_lines
 from kminilog.cli.shared.interrupts import interruptible_wait
 from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import write_line, write_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import Exercise, exercise_of, lab_of
+from kminilog.course.starter import source_of
 from kminilog.course.work_folder import WorkFolder
 
 NOT_YET = 1
@@ -106,13 +107,13 @@ def _ask(question: str) -> str | None:
 )
 @course_options
 def solution(what: str, anyway: bool, catalogue: Catalogue) -> int:
-    """Show the library's own function."""
+    """Show the library's own function, or the course's if the library has none."""
     exercise = exercise_of(what)
-    if not exercise.symbol:
+    if exercise.kind != "implement":
         raise click.UsageError(catalogue.say("no-solution", exercise=exercise.id))
     if not anyway and exercise.id not in folder_of(lab_of(exercise.lab)).passed:
         write_line(catalogue.say("not-passed", exercise=exercise.id))
         return NOT_YET
-    write_line(f"# kminilog.{exercise.symbol}")
-    write_lines(library_source(exercise))
+    write_lines([f"# kminilog.{exercise.symbol}"] if exercise.symbol else [])
+    write_lines(source_of(exercise).splitlines())
     return 0

@@ -3,7 +3,6 @@
 Source: ours.
 """
 
-import inspect
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +12,7 @@ from kminilog.cli.shared.output import is_terminal
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import Room, count_yours
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
-from kminilog.course.judging.patching import library_answer
-from kminilog.course.material import Exercise, Lab
+from kminilog.course.material import RIGHT, Exercise, Lab, answers_to
 from kminilog.course.work_folder import WorkFolder
 from kminilog.text import BAD, GOOD, Span, StyledText
 
@@ -102,18 +100,15 @@ def _trouble(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_verbose: bool
 
 
 def passed_lines(exercise: Exercise, catalogue: Catalogue) -> Iterator[str]:
-    """Yield what is said after a pass: why it works, the library's function, what to read."""
+    """Yield what is said after a pass: why it works, where the solution is, what to read."""
     texts = catalogue.texts(exercise)
     yield _INDENT + catalogue.say("why", why=texts.why)
     if exercise.symbol:
         yield _INDENT + catalogue.say("solution", exercise=exercise.id, symbol=exercise.symbol)
+    elif exercise.kind == "implement" and answers_to(exercise, RIGHT):
+        yield _INDENT + catalogue.say("solution-of-course", exercise=exercise.id)
     if texts.reading:
         yield _INDENT + catalogue.say("reading", pages="; ".join(texts.reading))
-
-
-def library_source(exercise: Exercise) -> list[str]:
-    """Return the lines of the library's own function."""
-    return inspect.getsource(library_answer(exercise.symbol)).splitlines()
 
 
 def summary_lines(

@@ -15,8 +15,8 @@ The command runs in a process in which the student's functions stand in for the 
 last segment of orders-0 has a torn tail and has lost its index, another index there has no log, and
 nobody has shut down cleanly.
 
-An exercise passes if all three layers do. Exercises are checked side by side, as many as there are
-processors. Source: ours.
+An exercise passes if all three layers do; one that replaces nothing of the engine has only the
+first. Exercises are checked side by side, as many as there are processors. Source: ours.
 """
 
 import json
@@ -263,7 +263,7 @@ def _in_layers(
 
 
 def _has_command(outcome: ExerciseOutcome) -> bool:
-    return outcome.status == PASS and bool(outcome.exercise.command)
+    return outcome.status == PASS and bool(outcome.exercise.symbol)
 
 
 def _merged(outcome: ExerciseOutcome, second: ExerciseOutcome | None) -> ExerciseOutcome:

@@ -64,7 +64,7 @@ def judge(
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
     except WrongKindError as wrong:
         name, values = "wrong-kind-of-constant", wrong.values
-        if exercise.symbol:
+        if exercise.kind == "implement":
             name, values = name_call("wrong-kind", wrong.call, values)
         told |= {"state": "error", "name": name, "values": values}
     except TakesFromLibrary as taken:
@@ -101,8 +101,8 @@ def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) ->
         module = load_answers(Path(answers))
         lend_library_functions(module, exercise.lab, {exercise.symbol})
         _assert_unchanged(library)
-        if exercise.symbol:
-            check(compare, getattr(module, exercise.name))
+        if exercise.kind == "implement":
+            check(compare, getattr(module, exercise.answers[0]))
         else:
             check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
         _assert_unchanged(library)
