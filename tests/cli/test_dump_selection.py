@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
+from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import encode
 from tests.cli.command_line import CommandLine, assert_one_line, on_a_terminal
 from tests.damage import cut_to, flip_byte, message_positions, zero_range
@@ -174,6 +175,19 @@ def test_index_entry_is_shown_with_what_the_log_has_there(orders):
     assert "no whole message begins at that byte" in run.out
     path.with_suffix(".log").unlink()
     assert orders.ok("dump", path, "--at", 0).out.count("\n") == 1
+
+
+@pytest.mark.parametrize(("offset", "code"), [(5, 0), (7, 0), (8, 1)])
+def test_index_entry_of_a_broker_may_have_any_offset_inside_a_compressed_message(
+    kminilog, tmp_path, offset, code
+):
+    path, before = tmp_path / f"{0:020}.index", encode(KAFKA, 4, None, b"4")
+    packed = encode(KAFKA, 7, None, b"packed", attributes=1)
+    path.with_suffix(".log").write_bytes(before + packed)
+    path.write_bytes(encode_entry(IndexEntry(offset, len(before))))
+    run = kminilog("dump", path, "--dialect", "kafka", "--at", 0)
+    shown = "the message with this offset" if offset == 7 else "a compressed message up to offset 7"
+    assert (run.code, f"in the .log: {shown} begins at that byte" in run.out) == (code, True)
 
 
 def test_offset_below_all_entries_is_a_no(orders):

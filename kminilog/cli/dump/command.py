@@ -203,8 +203,12 @@ def _write_index(
 
 
 def _leads_astray(record: dict[str, Any]) -> bool:
-    """Tell if another message than its own, or none, begins where an entry points to."""
-    return bool(record.get("log_offset", record["offset"]) != record["offset"])
+    """Tell if an entry leads to no message, or to another one than its own.
+
+    Its own may be inside a compressed message, which has the offset of the last one inside.
+    """
+    offset, found = record["offset"], record.get("log_offset", record["offset"])
+    return bool(found != offset and not ("log_codec" in record and found > offset))
 
 
 def _say_if_empty(path: Path, what: str, as_json: bool) -> None:
@@ -276,8 +280,9 @@ def _entry(record: dict[str, Any]) -> Iterator[str]:
     elif found == offset:
         yield "    in the .log: the message with this offset begins at that byte"
     else:
-        other = Span(f"the message with offset {found} begins at that byte", BAD)
-        yield StyledText("    in the .log: ", other)
+        what = "a compressed message up to" if "log_codec" in record else "the message with"
+        said = f"{what} offset {found} begins at that byte"
+        yield StyledText("    in the .log: ", Span(said, BAD if _leads_astray(record) else ""))
 
 
 def _message(record: dict[str, Any]) -> StyledText:

@@ -216,16 +216,18 @@ def _index_fault(start: int, data: bytes) -> str:
     return f"entry {start // ENTRY_SIZE_BYTES}, {tuple(decode_entry(data))}, does not ascend"
 
 
-def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int | None]:
+def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int | str | None]:
     """Return the offset of the message at a position of the `.log` beside an `.index`.
 
-    None if no whole message begins there; nothing if there is no such file.
+    With its codec, if it is compressed. None if no whole message begins there; nothing if there is
+    no such file.
     """
     log_path = path.with_suffix(LOG_SUFFIX)
     if not log_path.exists():
         return {}
     message = message_at(dialect, log_path, position) if position >= 0 else None
-    return {"log_offset": message.offset if message else None}
+    codec = {"log_codec": message.codec} if message and message.is_compressed else {}
+    return {"log_offset": message.offset if message else None, **codec}
 
 
 def _refuse_if_no_log(path: Path, size_bytes: int) -> None:
