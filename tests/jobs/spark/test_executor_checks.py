@@ -15,6 +15,7 @@ from kminilog.storage.topics import Topic
 from tests.damage import files_of
 
 NO_KMINILOG = "import sys; sys.modules['kminilog'] = None"
+NO_EXTRAS = "import sys; sys.modules.update(numpy=None, pyarrow=None)"
 OTHER_KMINILOG = "import kminilog; kminilog.__version__ = '0.0.1'"
 NO_FILES = "ulimit -f 0"
 NO_STAGING = 'rm -rf "{log_dir}/.spark-staging"'
@@ -65,11 +66,12 @@ def test_cluster_that_can_do_it_passes_and_nothing_is_left(spark, workers, log_d
         (NO_FILES, "", r"log dir .*: the executor on .* cannot write there: File too large; let"),
         (NO_STAGING, "", "does not see .*/check-.* there; it must be the same directory, on a sh"),
         (NO_TOPIC, "", "does not see orders.json there; it must be the same directory"),
-        ("", NO_KMINILOG, "Spark cannot run: the executor on .* has no kminilog in .*: install"),
+        ("", NO_KMINILOG, "Spark cannot run: the executor on .* has no kminilog in .*: type"),
+        ("", NO_EXTRAS, r" no numpy and no pyarrow in .*: type pip install 'kminilog\[spark\]' "),
         ("", OTHER_KMINILOG, "has kminilog 0.0.1, the driver has .*: install the same one"),
         ("exit 3", "", "Spark cannot run: its executors cannot run Python tasks: "),
     ],
-    ids=["write", "directory", "topic", "package", "version", "python"],
+    ids=["write", "directory", "topic", "package", "extras", "version", "python"],
 )
 def test_cluster_that_cannot_do_it_is_one_clear_line(
     spark, workers, log_dir, shell, program, error

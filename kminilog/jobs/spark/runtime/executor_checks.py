@@ -25,7 +25,7 @@ from kminilog.jobs.spark.runtime.failures import translate
 from kminilog.jobs.spark.runtime.session import is_local
 
 _PACKAGES = ("kminilog", "numpy", "pyarrow")
-_INSTALL = "install kminilog there, or set PYSPARK_PYTHON to where it is"
+_INSTALL = "type pip install 'kminilog[spark]' there, or set PYSPARK_PYTHON to where it is"
 _SHARE = "it must be the same directory, on a shared filesystem, under the same path everywhere"
 
 Question = Callable[[Iterable[object]], Iterator[tuple[bool, str]]]
@@ -88,19 +88,21 @@ def _question(log_dir: Path, directory: Path | None) -> Question:
         import os
         import socket
         import sys
+        from contextlib import suppress
         from importlib import import_module
 
         who = f"the executor on {socket.gethostname()}"
+        versions: dict[str, str] = {}
         for package in packages:
-            try:
-                version = import_module(package).__version__
-            except ImportError:
-                yield True, f"{who} has no {package} in {sys.executable}: {install}"
-                return
-            if package == "kminilog" and version != ours:
-                told = f"has kminilog {version}, the driver has {ours}: install the same one"
-                yield True, f"{who} {told}"
-                return
+            with suppress(ImportError):
+                versions[package] = import_module(package).__version__
+        if missing := [package for package in packages if package not in versions]:
+            yield True, f"{who} has no {' and no '.join(missing)} in {sys.executable}: {install}"
+            return
+        if versions["kminilog"] != ours:
+            told = f"has kminilog {versions['kminilog']}, the driver has {ours}"
+            yield True, f"{who} {told}: install the same one"
+            return
         for path in seen:
             if not os.path.exists(path):
                 yield False, f"{who} does not see {path.removeprefix(root)} there; {share}"
