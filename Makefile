@@ -66,5 +66,5 @@ $(CLASSES): $(INSTALLED) tests/spark_classes.py
 $(INSTALLED): pyproject.toml
 	@scripts/ensure-venv "$(PYTHON)" $(VENV)
 	@echo "Installing kminilog and what it needs into $(VENV): about 1 GB, once" >&2
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' >&2
 	@touch $@
