@@ -181,6 +181,9 @@ def test_signal_that_was_ignored_stays_ignored():
     try:
         with interrupts.interrupts_heard():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            with interrupts.handlers_kept():
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # as a library does
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)

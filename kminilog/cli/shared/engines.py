@@ -7,7 +7,6 @@ auto    local if the source is small; spark if it is large, if --master is given
 """
 
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kminilog.cli.shared.interrupts import interruptible_wait, is_interrupted, take_signal
+from kminilog.cli.shared.interrupts import handlers_kept, interruptible_wait, is_interrupted
 from kminilog.cli.shared.output import warn
 from kminilog.cli.shared.progress import is_line_moving, working
 from kminilog.errors import SparkUnavailableError
@@ -133,8 +132,8 @@ class _Start:
         logging.getLogger().addFilter(_is_no_interrupt)
         logging.getLogger("py4j.clientserver").addFilter(_is_not_ending)
         # Not interrupted: a JVM whose parent ends while it starts would never end.
-        spark = spark_session(self._master)
-        take_signal(signal.SIGINT)  # which pyspark has taken
+        with handlers_kept():  # pyspark takes SIGINT
+            spark = spark_session(self._master)
         if spark is not before:
             self._began_seconds, self._started_seconds = began_seconds, time.monotonic()
         self._prepare(spark, is_new=spark is not before)

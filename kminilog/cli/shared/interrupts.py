@@ -43,30 +43,31 @@ _noted = _Noted()
 
 @contextmanager
 def interrupts_heard() -> Iterator[None]:
-    """Note signals until the end of the block; then restore the handlers.
-
-    Does nothing in any thread but the main one, which alone gets signals.
-    """
+    """Note signals until the end of the block, in the main thread, which alone gets them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    with handlers_kept():
+        _noted.number, _noted.is_waiting = 0, False
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _on_signal)
+        try:
+            yield
+        finally:
+            _noted.is_waiting = False
+
+
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Restore the handlers of signals at the end of the block: a library may take them in it."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    _noted.number, _noted.is_waiting = 0, False
-    for number in SIGNALS:
-        take_signal(number)
     try:
         yield
     finally:
-        _noted.is_waiting = False
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def take_signal(number: signal.Signals) -> None:
-    """Note this signal from now on, unless it is ignored: also if a library has taken it."""
-    is_main_thread = threading.current_thread() is threading.main_thread()
-    if is_main_thread and signal.getsignal(number) is not signal.SIG_IGN:
-        signal.signal(number, _on_signal)
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def is_interrupted() -> bool:
