@@ -34,7 +34,7 @@ from kminilog.columns.unnumbered import whole_messages
 from kminilog.columns.writing import ColumnWriter
 from kminilog.jobs.ingest.quarantine import RejectedWriter
 from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined, rejected_parts
-from kminilog.jobs.ingest.staging import MakeWriter, StagingJob, TaskResult, run_task
+from kminilog.jobs.ingest.staging import StagingJob, TaskResult, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source, check_options
 from kminilog.jobs.source.pieces import content_digest
@@ -51,15 +51,11 @@ from kminilog.storage.publish.manifests import StagedPartition
 _RESULTS_FILE = "results.pickle"
 
 
-def run_tasks(frame: DataFrame, job: StagingJob, make_writer: MakeWriter) -> list[TaskResult]:
-    """Write the records of a DataFrame, each task with a writer of its own; return the results.
-
-    There is one result for each successful task. Spark pickles `make_writer`. Raises Spark's
-    exceptions.
-    """
-    frame.sparkSession.dataSource.register(_StagingSink)
-    task = b64encode(pickle.dumps((job, make_writer))).decode()
-    frame.write.format(_StagingSink.name()).mode("append").option("task", task).save()
+def _run_tasks(messages: DataFrame, job: StagingJob) -> list[TaskResult]:
+    """Write the messages of a DataFrame, and return the result of each successful task."""
+    messages.sparkSession.dataSource.register(_StagingSink)
+    pickled = b64encode(pickle.dumps(job)).decode()
+    messages.write.format(_StagingSink.name()).mode("append").option("job", pickled).save()
     results: list[TaskResult] = pickle.loads(Path(job.directory, _RESULTS_FILE).read_bytes())
     return results
 
@@ -72,24 +68,23 @@ class _Written(WriterCommitMessage):
 class _StagingSink(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._task: tuple[StagingJob, MakeWriter] = pickle.loads(b64decode(options["task"]))
+        self._job: StagingJob = pickle.loads(b64decode(options["job"]))
 
     @classmethod
     def name(cls) -> str:
         return "kminilog-staging"
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        return _StagingWriter(*self._task)
+        return _StagingWriter(self._job)
 
 
 class _StagingWriter(DataSourceArrowWriter):
-    def __init__(self, job: StagingJob, make_writer: MakeWriter) -> None:
+    def __init__(self, job: StagingJob) -> None:
         self._job = job
-        self._make_writer = make_writer
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         freeze_modules()
-        return _Written(run_task(iterator, self._job, self._make_writer))
+        return _Written(run_task(iterator, self._job, SortedWriter))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         results = [message.result for message in messages if isinstance(message, _Written)]
@@ -140,13 +135,12 @@ def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
 
 
 def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
-    results = run_tasks(
+    messages = (
         placed.repartitionById(job.topic.partitions, sql.col("partition"))
         .sortWithinPartitions("order")
-        .select("messages"),
-        job,
-        SortedWriter,
+        .select("messages")
     )
+    results = _run_tasks(messages, job)
     staged = sorted(
         (partition for result in results for partition in result.written),
         key=lambda found: found.partition,
