@@ -3,15 +3,18 @@
     access log --Spark ingest--> topic `access`, keyed by client address --Spark verify--> verdict
                                                                          --find------> one message
 
-The access log is generated or given. All files are in a temporary directory, or in
-one that is kept. The exit code is that of the verification.
+The access log is generated or given. All files are in a temporary directory, or in one that is
+kept. The exit code is that of the verification.
 """
 
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -35,9 +38,6 @@ from kminilog.text import count, table
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
-from datetime import UTC, datetime, timedelta
-from itertools import accumulate
-from random import Random
 
 TOPIC = "access"
 PARTITIONS = 3
@@ -255,6 +255,7 @@ def _partition_table(log_dir: LogDir) -> list[str]:
 
 
 # ---- the generated access log
+
 
 _BEGINNING = datetime(2015, 5, 17, 10, 5, 3, tzinfo=UTC)
 _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")

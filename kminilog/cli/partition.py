@@ -303,7 +303,7 @@ def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
     """Yield the lines of text that explain a choice."""
     key = choice.key_bytes if asked.hashes_bytes(choice) else None
     if key is not None:
-        yield f"    {count(len(key), 'byte')}: {key.hex(' ') or 'none, and still a key'}"
+        yield f"{_INDENT}{count(len(key), 'byte')}: {key.hex(' ') or 'none, and still a key'}"
     made = document(choice, asked)
     told = step_lines(made, made.steps[-1]._replace(ask=None), width=FIT_COLUMNS - len(_INDENT))
     yield from (indented(line, _INDENT) for line in told if line)
@@ -311,4 +311,4 @@ def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
         is_text = isinstance(choice.key, str) and choice.key.isprintable()
         shown = ("--key", choice.key) if is_text else ("--key-hex", key.hex())
         command = step_command("murmur2", [*shown, "--partitions", len(asked.order)])
-        yield f"    Round by round: {command}"
+        yield f"{_INDENT}Round by round: {command}"

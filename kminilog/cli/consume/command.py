@@ -294,7 +294,7 @@ def _subscription(topics: list[Topic], pattern: str | None) -> Callable[[Consume
     return lambda consumer: consumer.subscribe([found.name for found in topics])
 
 
-_SETTINGS = f"*{TOPIC_SUFFIX}"
+# ---- which topics and partitions
 
 
 def chosen_topics(
@@ -314,7 +314,8 @@ def chosen_topics(
     topics = log_dir.topics(errors.append)
     if errors:
         warn_all(map(in_words, errors))
-        files = {path.name.removesuffix(TOPIC_SUFFIX) for path in log_dir.path.glob(_SETTINGS)}
+        paths = log_dir.path.glob(f"*{TOPIC_SUFFIX}")
+        files = {path.name.removesuffix(TOPIC_SUFFIX) for path in paths}
         if any(map(matches, files - {known.name for known in topics})):
             broken.exit_code = 2
     found = [known for known in topics if matches(known.name)]

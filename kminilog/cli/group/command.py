@@ -332,7 +332,7 @@ def _move_fields(move: Move) -> dict[str, Any]:
 
 
 def _move_lines(moves: list[Move], name: str, *, is_done: bool) -> list[str]:
-    rows = [["-" if cell is None else cell for cell in move] for move in moves]
+    rows = [[NONE if cell is None else cell for cell in move] for move in moves]
     again_count = sum(move.again_count for move in moves)
     skipped_count = sum(move.skipped_count for move in moves)
     reads, skips = ("reads", "skips") if is_done else ("would read", "skip")

@@ -53,7 +53,7 @@ def document(path: Path, at: int | None = None) -> Document:
 
 
 def _first_fault(data: bytes) -> tuple[int | None, str]:
-    """Return where an index stops to be believed, and why; None if it does not."""
+    """Return the byte from which on an index is not valid, and why; None if all of it is."""
     whole = data[: len(data) - len(data) % ENTRY_SIZE_BYTES]
     for part in (whole, data):
         try:

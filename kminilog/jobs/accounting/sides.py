@@ -3,8 +3,8 @@
     source   key, value, place   --> digest, partition where it belongs, is it rejected?
     log      key, value, offset  --> digest, partition where it stands
 
-Both steps begin here. The first adds the rows to sums, the second sends them to be paired. This
-module does not know who reads the batches. Source: ours.
+Both steps begin here. The checksum pass adds the rows to sums, the row join sends them to be
+paired. This module does not know who reads the batches. Source: ours.
 """
 
 from collections.abc import Callable, Iterator

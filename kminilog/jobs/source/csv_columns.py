@@ -1,4 +1,4 @@
-"""Fields of CSV files as Arrow columns, and where large files are cut for several tasks.
+r"""Fields of CSV files as Arrow columns, and where large files are cut for several tasks.
 
     "a,b",c\n      the quotes count: after an odd number of them, a comma or a newline is data
     field spans    (1, 4) (6, 7)     without the quotes around a field; doubled ones become one

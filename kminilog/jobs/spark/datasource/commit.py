@@ -77,11 +77,11 @@ def commit_runs(
     """Append the runs of a job to a topic, atomically and idempotently.
 
     If the job is committed already, nothing is written. Then its manifest must have the same
-    `facts`; a fact that the manifest lacks is not compared. Waits for the lock of the log dir. A
-    job without messages needs no lock and leaves no trace. Once it returns, the whole job survives
-    a power failure. Raises LogDirLockedError, PublicationError and other KMiniLogErrors; the topic
-    is then unchanged, unless the error says that the job is committed. If `forget_runs` deletes the
-    runs while it waits, nothing is written. O(bytes).
+    `facts`. Waits for the lock of the log dir. A job without messages needs no lock and leaves no
+    trace. Once it returns, the whole job survives a power failure. Raises LogDirLockedError,
+    PublicationError and other KMiniLogErrors; the topic is then unchanged, unless the error says
+    that the job is committed. If `forget_runs` deletes the runs while it waits, nothing is written.
+    O(bytes).
     """
     written = by_partition(part for run in runs for part in run.partitions)
     try:
