@@ -35,7 +35,7 @@ from kminilog.storage.recovery import NOT_DUE, RecoveryPlan, ValidEnd
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.records import read_records
+from kminilog.verification.records import read_small_files
 
 
 class ExplainedPlan(NamedTuple):
@@ -176,7 +176,7 @@ def _to_json(
 def explain(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> ExplainedPlan:
     """Return a plan with what `verify` finds in the partition; reads it once more: O(bytes)."""
     topic = log_dir.topic(topic_partition.topic)
-    known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
+    known = read_small_files(log_dir.path).partitions_of(topic)[topic_partition.partition]
     jobs = replace(known, placement=())  # recovery does not ask where keys belong
     reader, check = log_dir.reader(topic_partition), interruptible_anywhere(segment_check())
     return ExplainedPlan(plan, check_partition(reader, jobs, check_segment=check).findings)

@@ -61,7 +61,7 @@ def make_directories(
             "create the topic with fewer, and add the rest with `kminilog topic alter`"
         )
     present = set(os.listdir(log_dir))
-    _check_behind(log_dir, present, partitions)
+    _check_higher(log_dir, present, partitions)
     in_the_way = [log_dir / str(p) for p in partitions if str(p) in present]
     for directory in in_the_way:
         _check_empty(directory)
@@ -156,11 +156,11 @@ def _check_empty(directory: Path) -> None:
         raise _belongs_to_none(directory)
 
 
-def _check_behind(log_dir: Path, names: Iterable[str], made: Sequence[TopicPartition]) -> None:
+def _check_higher(log_dir: Path, names: Iterable[str], made: Sequence[TopicPartition]) -> None:
     """Refuse messages in a higher partition of the topic: they would become part of it later."""
     for partition in filter(None, map(parse_topic_partition, sorted(names))):
-        is_behind = made and partition.topic == made[0].topic and partition > made[-1]
-        if is_behind and holds_messages(log_dir / str(partition)):
+        is_higher = made and partition.topic == made[0].topic and partition > made[-1]
+        if is_higher and holds_messages(log_dir / str(partition)):
             raise _belongs_to_none(log_dir / str(partition))
 
 

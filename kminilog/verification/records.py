@@ -268,7 +268,7 @@ def _placement(
     return tuple(found)
 
 
-def read_records(log_dir: Path, partitioner: str | None = None) -> SmallFiles:
+def read_small_files(log_dir: Path, partitioner: str | None = None) -> SmallFiles:
     """Return the content of these files of a log dir; missing or invalid files raise nothing.
 
     Raises ValueError for a `partitioner` that does not place records by their keys.

@@ -17,7 +17,7 @@ from kminilog.verification.findings import FindingClass, parse_classes, severity
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
-from kminilog.verification.records import SmallFiles, read_records
+from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.results import Results
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import CheckSegment, PartitionSummary
@@ -42,7 +42,7 @@ class Report(Results):
             one for one in unchecked if not (has_source and one.what == Aspect.DIGESTS)
         ]
 
-    def add_records(self, records: SmallFiles) -> None:
+    def add_small_files(self, records: SmallFiles) -> None:
         """Add what is known of files of the log dir that belong to no partition.
 
         Of other topics, only what was asked and cannot be read counts.
@@ -134,7 +134,7 @@ def verify_storage(
     allowed = parse_classes(allow)
     broken: list[KMiniLogError | OSError] = []
     found = topics_to_check(log_dir, topics, broken.append)
-    records = read_records(log_dir.path, partitioner)
+    records = read_small_files(log_dir.path, partitioner)
     scope = {
         "log_dir": str(log_dir.path),
         "topics": [topic.name for topic in found],
@@ -147,7 +147,7 @@ def verify_storage(
     )
     for topic in found:
         report.add_topic(topic, islice(summaries, topic.partitions))
-    report.add_records(records)
+    report.add_small_files(records)
     report.add_orphans(log_dir, topics)
     report.add_broken(broken)
     report.unchecked.append(NO_SOURCE)

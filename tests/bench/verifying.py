@@ -36,7 +36,7 @@ from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.records import read_records
+from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage
 from tests.bench.timing import ratio, rounds_of_each, seconds
 
@@ -92,7 +92,7 @@ def in_processes(pool: ProcessPoolExecutor, log_dir: Path) -> None:
 
 def findings_of(log_dir: Path, partition: int) -> int:
     topic = LogDir(log_dir).topic("orders")
-    jobs = read_records(log_dir).partitions_of(topic)[partition]
+    jobs = read_small_files(log_dir).partitions_of(topic)[partition]
     reader = LogDir(log_dir).reader(topic.partition(partition))
     return len(check_partition(reader, jobs, check_segment=check_segment).findings)
 

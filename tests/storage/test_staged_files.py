@@ -21,7 +21,7 @@ from kminilog.storage.publish.manifests import Manifest, pending_manifest, pendi
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification import records
-from kminilog.verification.records import read_records
+from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage
 from tests.trees import tree_of
 
@@ -273,7 +273,7 @@ def test_jobs_that_a_writer_finishes_meanwhile_are_not_taken_for_one_that_cannot
         raise PublicationError(job.job_id, reason="the topic ends elsewhere by now")
 
     monkeypatch.setattr(records, "check_staged_files", finish_meanwhile)
-    assert not read_records(scene.log_dir).unchecked
+    assert not read_small_files(scene.log_dir).unchecked
     assert pending_manifest(scene.log_dir).job_id == "job-1-next"
 
 

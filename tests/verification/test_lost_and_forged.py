@@ -36,7 +36,7 @@ from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification import records
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.records import read_records
+from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report
 from tests.damage import cut_to, flip_byte, message_positions
 
@@ -158,7 +158,7 @@ def test_segments_that_are_all_lost_are_one_finding_from_where_retention_ended(s
 
 def test_retention_that_deletes_while_segments_are_checked_leaves_no_finding(scene):
     log_dir = LogDir(scene.path)
-    jobs = read_records(scene.path).partitions_of(log_dir.topic("orders"))[0]
+    jobs = read_small_files(scene.path).partitions_of(log_dir.topic("orders"))[0]
     scene.retain(2)
     assert check_partition(log_dir.reader(ORDERS_0), jobs).findings == []
 

@@ -12,7 +12,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
 from kminilog.verification.findings import Finding, FindingClass
-from kminilog.verification.records import read_records
+from kminilog.verification.records import read_small_files
 from kminilog.verification.swaps import name_swaps
 from tests.damage import message_positions
 from tests.verification.test_lost_and_forged import ORDERS_0, PARTITIONS, ROWS, Scene
@@ -105,7 +105,7 @@ def test_log_that_was_cut_since_the_check_names_no_swap(scene, left):
     """The second range has lost its end, or all of it."""
     reader = LogDir(scene.path).reader(ORDERS_0)
     topic = LogDir(scene.path).topic("orders")
-    jobs = read_records(scene.path).partitions_of(topic)[0]
+    jobs = read_small_files(scene.path).partitions_of(topic)[0]
     altered = [
         Finding(FindingClass.ALTERED, *ORDERS_0, "", offset=at, last_offset=at + RANGE - 1)
         for at in (0, RANGE)

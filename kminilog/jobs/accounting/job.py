@@ -18,7 +18,7 @@ from kminilog.storage.topics import OnBroken, Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.findings import parse_classes
 from kminilog.verification.orphans import topics_to_check
-from kminilog.verification.records import SmallFiles, read_records
+from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.report import Report
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def verify_with(
     partitioner.
     """
     start_ms = clock.now_ms()
-    records = read_records(log_dir.path, partitioner)
+    records = read_small_files(log_dir.path, partitioner)
     manifest = None if job is None else _manifest(log_dir, records, job)
     broken: list[Exception] = []
     chosen = _topics(log_dir, topics, against, manifest, broken.append)
@@ -68,7 +68,7 @@ def verify_with(
     summaries = engine.check(log_dir, chosen, records, **options)
     for topic in chosen:
         report.add_topic(topic, islice(summaries, topic.partitions))
-    report.add_records(records)
+    report.add_small_files(records)
     report.add_orphans(log_dir, topics or (found if manifest else ()))
     if against:
         from kminilog.jobs.accounting.source_check import check_against  # all that reads sources

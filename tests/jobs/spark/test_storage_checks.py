@@ -24,7 +24,7 @@ from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
-from kminilog.verification.records import read_records
+from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as check_plainly
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
@@ -90,7 +90,7 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
 
     monkeypatch.setattr(PartitionReader, "segments", fail_once)
     summaries = check_partitions(
-        spark, log_dir, [log_dir.topic("orders")], read_records(log_dir.path)
+        spark, log_dir, [log_dir.topic("orders")], read_small_files(log_dir.path)
     )
     first, *others = (summary.unchecked for summary in summaries)
     assert first == ["Too many open files"]
@@ -103,7 +103,7 @@ def test_segment_that_cannot_be_read_hides_no_finding_of_its_partition(spark, lo
     flip_byte(damaged, damaged.stat().st_size - 1, mask=1)
     unreadable.unlink()
     os.mkfifo(unreadable)
-    how = [log_dir.topic("orders")], read_records(log_dir.path)
+    how = [log_dir.topic("orders")], read_small_files(log_dir.path)
     options = {"strict_index": False, "is_full": is_full}
     in_tasks = list(check_partitions(spark, log_dir, *how, **options))
     assert in_tasks == list(LocalEngine().check(log_dir, *how, **options))
@@ -139,7 +139,7 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
                 for check in (check_plainly, check_segment)
             )
             in_tasks = Report(plain.scope)
-            records = read_records(log_dir.path)
+            records = read_small_files(log_dir.path)
             summaries = check_partitions(spark, log_dir, [topic], records, is_full=full)
             in_tasks.add_topic(topic, summaries)
             in_tasks.unchecked.append(NO_SOURCE)
