@@ -41,12 +41,22 @@ def term_file(name: str, language: str) -> Path:
 
 
 def units(catalogue: Catalogue) -> list[Unit]:
-    """Return the units of a term. One whose lab is not there stays, without a lab."""
+    """Return the units of a term. One whose lab is not there stays if it has a name.
+
+    A lab that the plan does not have comes before the last unit, the exam.
+    """
     plan = tomllib.loads((beside_labs("term") / "plan.toml").read_text(encoding="utf-8"))
     labs = {lab.number: lab for lab in all_labs()}
+    entries = [entry for entry in plan["unit"] if "name" in entry or entry["lab"] in labs]
+    planned = {entry.get("lab") for entry in entries}
+    entries[-1:-1] = [
+        {"lab": lab.number, "documents": [], "read": [], "step": lab.step}
+        for lab in all_labs()
+        if lab.number not in planned
+    ]
     return [
         _unit(number, entry, labs.get(entry.get("lab", 0)), catalogue)
-        for number, entry in enumerate(plan["unit"], start=1)
+        for number, entry in enumerate(entries, start=1)
     ]
 
 
@@ -59,13 +69,20 @@ def _unit(number: int, entry: dict[str, Any], lab: Lab | None, catalogue: Catalo
 def term(weeks: int, catalogue: Catalogue) -> dict[str, bytes]:
     """Return the files of a term of so many weeks, by their path.
 
-    In a short term a week has several units; in a long one some weeks have none.
+    In a short term a week has several units; in a long one some weeks have none. A lab of a folder
+    of one's own may have no exam questions: then it has no file.
     """
     files = {"plan.md": _plan(weeks, catalogue).encode(), "roster.csv": _ROSTER.encode()}
     for lab in all_labs():
         exam = term_file(f"exam_{lab.number:02}.md", catalogue.language)
-        files[f"exam/{lab.work_name}.md"] = exam.read_bytes()
+        if exam.is_file():
+            files[exam_path(lab)] = exam.read_bytes()
     return files
+
+
+def exam_path(lab: Lab) -> str:
+    """Return the path of a lab's exam questions among the files of a term."""
+    return f"exam/{lab.work_name}.md"
 
 
 def _plan(weeks: int, catalogue: Catalogue) -> str:

@@ -1,6 +1,7 @@
 """`kminilog course init` and `release`: files for the lecturer, and files for students."""
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.material import RIGHT, WRONG, all_labs, lab_of, sample_answers
+from kminilog.course.material import RIGHT, WRONG, Lab, all_labs, lab_of, sample_answers
 from kminilog.course.proof import solution_lines
 from kminilog.course.release import LeakError, release
 from kminilog.course.roster import RosterError, roster_from_csv
@@ -74,10 +75,15 @@ def test_release_has_the_same_bytes_on_a_second_run(tmp_path):
 
 def test_release_shows_no_line_of_a_solution_and_no_sample_answer(tmp_path):
     assert course("release", tmp_path / "out").code == 0
-    texts = {path: path.read_text() for path in tree_files(tmp_path)}
+    assert answers_shown_in(tmp_path, all_labs()) == []
+
+
+def answers_shown_in(directory: Path, labs: Iterable[Lab]) -> list[tuple[str, object]]:
+    """Return which answers to labs the files below a directory show."""
+    texts = {path: path.read_text() for path in tree_files(directory)}
     lines = {line.strip() for text in texts.values() for line in text.splitlines()}
-    shown = []
-    for lab in all_labs():
+    shown: list[tuple[str, object]] = []
+    for lab in labs:
         given = {line.strip() for line in (lab.folder / "starter.py").read_text().splitlines()}
         shown += [
             (exercise.id, line)
@@ -89,7 +95,7 @@ def test_release_shows_no_line_of_a_solution_and_no_sample_answer(tmp_path):
             for sample in sample_answers(lab, kind):
                 code = sample.path.read_text().split("\n", 2)[2].strip()
                 shown += [(sample.where, path) for path, text in texts.items() if code in text]
-    assert shown == []
+    return shown
 
 
 def test_release_with_a_line_of_a_function_that_the_library_lacks_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.course.material import labs_folder
+from kminilog.course.material import RIGHT, WRONG, all_labs, labs_folder, sample_answers
+from kminilog.course.proof import solution_lines
 from tests.cli.command_line import Run, assert_one_line
+from tests.cli.test_course_term import answers_shown_in
 from tests.course.student import HEADER
 
 
@@ -55,6 +58,56 @@ def test_environment_names_a_labs_folder_too(own, monkeypatch):
     assert (released.code, released.err) == (0, "")
     assert Path("out/labs/messages/en.toml").is_file()
     assert run("lab", "list", "--labs", "out/labs").code == 0
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["option", "environment"])
+def test_course_release_takes_a_labs_folder_of_ones_own_and_shows_no_answer(
+    own, monkeypatch, is_named
+):
+    words = ["course", "release", "out", "--labs", "21"]
+    if is_named:
+        words += ["--labs", own]
+    else:
+        monkeypatch.setenv("KMINILOG_LABS", str(own))
+    assert run(*words).code == 0
+    assert sorted(path.name for path in Path("out/labs").iterdir()) == ["21_bytes", "messages"]
+    if is_named:
+        assert run("course", "release", "out", "--labs", own).code == 0  # all that are in it
+        assert "LABS" not in "".join(name for name in os.environ if name.startswith("KMINILOG"))
+    monkeypatch.setenv("KMINILOG_LABS", str(own))
+    (lab,) = all_labs()
+    assert answers_shown_in(Path("out"), [lab]) == []
+    for leak in (
+        solution_lines(lab.exercises[0])[0],
+        sample_answers(lab, WRONG)[0].path.read_text().split("\n", 2)[2],
+        sample_answers(lab, RIGHT)[0].path.read_text().split("\n", 2)[2],
+    ):
+        readme = own / "21_bytes" / "en" / "README.md"
+        sound = readme.read_text()
+        readme.write_text(f"{sound}\n{leak}\n")
+        if is_named:
+            monkeypatch.delenv("KMINILOG_LABS", raising=False)
+        refused = run(*words[:2], "leaky", *words[3:])
+        assert_one_line(refused, 2, "labs/21_bytes/en/README.md has ")
+        assert "nothing was released" in refused.err
+        assert not Path("leaky").exists()
+        readme.write_text(sound)
+
+
+def test_course_release_says_what_is_neither_numbers_nor_a_folder(own):
+    refused = run("course", "release", "out", "--labs", "1,x")
+    assert_one_line(refused, 2, "'1,x' is no directory, and no numbers of labs, like 1,2")
+    assert_one_line(run("course", "release", "out", "--labs", own, "--labs", "1"), 2, "are labs 21")
+    assert not Path("out").exists()
+
+
+def test_course_init_plans_the_labs_of_ones_own_and_says_what_has_no_questions(own):
+    made = run("course", "init", "term", "--labs", own)
+    assert made.code == 0, made.err
+    assert made.err == "lab 21 has no exam questions, so exam/21_bytes.md was left out\n"
+    labs = re.findall(r"\| (\d+) \| \d+ \|$", Path("term/plan.md").read_text(), re.MULTILINE)
+    assert labs == ["21"]
+    assert "| Bytes |" in Path("term/plan.md").read_text()
 
 
 def test_course_check_takes_a_labs_folder_of_ones_own(own):

@@ -19,7 +19,7 @@ def _to_catalogue(ctx: click.Context, param: click.Parameter, value: str | None)
     return Catalogue(value or language_of_locale())
 
 
-def _use_labs(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
+def use_labs(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
     """Let this command, and the processes that it starts, take the labs of a folder."""
     if value is None:
         return
@@ -46,7 +46,7 @@ labs_option = click.option(
     "--labs",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    callback=_use_labs,
+    callback=use_labs,
     is_eager=True,
     expose_value=False,
     help="Labs folder of your own.  [default: KMINILOG_LABS, else the course's]",
