@@ -14,7 +14,9 @@ import sys
 from pathlib import Path
 
 from kminilog.course.judging.patching import (
+    ANSWERS_MODULE,
     NO_RESULT,
+    AnswersOfLabs,
     StudentFunctions,
     replace_when_loaded,
 )
@@ -35,6 +37,7 @@ def main(result: str, answers: str, *command: str) -> None:
 
         limit_resources(cpu_seconds=20)
         forbid_processes()
+    sys.modules[ANSWERS_MODULE] = AnswersOfLabs(files)
     for each in files:
         each.watch_classes()
     from kminilog.cli.main import main as command_line

@@ -9,7 +9,7 @@ import inspect
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from importlib import import_module
@@ -140,8 +140,8 @@ class StudentFunctions:
         self.calls: Counter[str] = Counter()
         self.complaint: dict[str, Any] | None = None
         self.symbols = symbols
+        self.lab = lab
         self._path = path
-        self._lab = lab
         self._module: ModuleType | None = None
         self._running = _Running()
 
@@ -195,8 +195,10 @@ class StudentFunctions:
     def module(self) -> ModuleType:
         """Return the student's module, loaded with the first use."""
         if self._module is None:
+            answers = sys.modules[ANSWERS_MODULE]
             self._module = load_answers(self._path, print=partial(print, file=sys.stderr))
-            lend_library_functions(self._module, self._lab, self.symbols)
+            sys.modules[ANSWERS_MODULE] = answers
+            lend_library_functions(self._module, self.lab, self.symbols)
         return self._module
 
     def _items(self, symbol: str, generator: Iterator[Any]) -> Iterator[Any]:
@@ -236,6 +238,32 @@ class StudentFunctions:
 
     def _complain(self, symbol: str, name: str, error: str = "") -> None:
         self.complaint = self.complaint or {"symbol": symbol, "name": name, "error": error}
+
+
+class AnswersOfLabs(ModuleType):
+    """The module `answers` of a command: a class such as `answers:Mine` stands in one of the files.
+
+    Asked for a name that is another thing in each of several files, it raises KMiniLogError.
+    """
+
+    def __init__(self, files: Iterable[StudentFunctions]) -> None:
+        super().__init__(ANSWERS_MODULE)
+        self._files = [each for each in files if each.symbols]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python's own question, which loads no file
+            raise AttributeError(name)
+        modules = {each.lab: vars(each.module()) for each in self._files}
+        found = {lab: names[name] for lab, names in modules.items() if name in names}
+        if not found:
+            raise AttributeError(name)
+        if len(set(map(id, found.values()))) > 1:
+            from kminilog.errors import KMiniLogError
+
+            labs = " and ".join(map(str, found))
+            remedy = f"run one lab, as with `kminilog lab run {min(found)}`"
+            raise KMiniLogError(f"answers:{name} is in your answers to labs {labs}; {remedy}")
+        return next(iter(found.values()))
 
 
 def _is_expected(error: BaseException) -> bool:
