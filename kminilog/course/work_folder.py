@@ -274,6 +274,12 @@ def _work_folder_around(directory: Path) -> Path | None:
     return next((place for place in places if lab_in(place)), None)
 
 
+def number_around(directory: Path) -> int | None:
+    """Return the number of the lab whose work folder is `directory` or a little above it."""
+    inside = _work_folder_around(directory)
+    return lab_in(inside) if inside else None
+
+
 def lab_in(place: Path) -> int | None:
     """Return the number of the lab whose work folder `place` is; None if it is none.
 

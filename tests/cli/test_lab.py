@@ -216,6 +216,7 @@ def test_exit_code_is_that_of_what_was_asked_for(tmp_path):
         ("check 1.99", "there is no lab or exercise 1.99; there are exercises 1.1, "),
         ("check one", "there is no lab or exercise one"),
         ("start", "Missing argument 'N'"),
+        ("check", "give a lab or an exercise, as in `kminilog lab check 1`, or change to"),
         ("reset", "give a lab, an exercise, or --all"),
         ("check 1 --language fr", "'fr' is not one of "),
         ("predict 1.1", "no work folder"),
@@ -247,6 +248,13 @@ def test_work_folder_is_found_from_around_and_inside(tmp_path, monkeypatch, plac
     start_lab(tmp_path, number=2)
     monkeypatch.chdir(place)
     assert lab("check", "1.1").code == 0
+
+
+def test_check_without_a_number_is_of_the_folder_around(tmp_path, monkeypatch):
+    start_lab(tmp_path)
+    monkeypatch.chdir("01_message/broken")
+    checked = json.loads(lab("check", "--json").out)["exercises"]
+    assert [each["exercise"] for each in checked] == [each.number for each in lab_of(1).exercises]
 
 
 @pytest.mark.parametrize("words", ["check 1.1", "reset 1", "hint 1.1", "run 1 -- topic list"])

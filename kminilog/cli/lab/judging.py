@@ -46,7 +46,7 @@ from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
-from kminilog.course.work_folder import WorkFolder, folders_below
+from kminilog.course.work_folder import WorkFolder, folders_below, number_around
 
 NOT_YET = 1
 Result = TypeVar("Result")
@@ -55,15 +55,20 @@ _LOOK_SECONDS = 0.1
 
 
 @click.command("check", epilog=example("kminilog lab check 1"))
-@click.argument("what", metavar="N[.M]")
+@click.argument("what", metavar="[N[.M]]", required=False)
 @click.option("--no-spark", is_flag=True, help="Leave out what starts Spark.")
 @click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
 @json_option
 @course_options
 def check_command(
-    what: str, no_spark: bool, verbose: bool, as_json: bool, catalogue: Catalogue
+    what: str | None, no_spark: bool, verbose: bool, as_json: bool, catalogue: Catalogue
 ) -> int:
-    """Check a lab or one exercise."""
+    """Check a lab or one exercise; without N, the lab whose folder you are in."""
+    if what is None:
+        number = number_around(Path.cwd())
+        if number is None:
+            raise click.UsageError(catalogue.say("check-what"))
+        what = str(number)
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
     if no_spark:
