@@ -74,6 +74,19 @@ def test_texts_have_the_same_exercises_answers_hints_and_numbers(language):
     assert differs == []
 
 
+@pytest.mark.parametrize("language", languages())
+def test_hint_shows_where_a_command_ends(language):
+    """Of `kminilog dump FILE - and look`, the dash would be typed, too."""
+    bad = [
+        (exercise.id, hint)
+        for lab in all_labs()
+        for exercise in lab.exercises
+        for hint in Catalogue(language).texts(exercise).hints
+        if re.search("kminilog [^`]* - ", hint)
+    ]
+    assert bad == []
+
+
 def test_readme_of_another_number_and_another_command_differs():
     text = "**1.1 A** (15 minutes). Type `ls`, 34 bytes.\n\n```console\n$ ls\n```\n"
     assert facts_of(text) == facts_of(text.replace("minutes", "分钟"))
