@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from kminilog.course.material import WRONG, Lab, sample_answers
@@ -39,12 +40,19 @@ def hand_in(directory: Path, labs: Iterable[Lab], students: int, *, some: bool =
 
 
 def _answers(folder: WorkFolder, kind: str, number: int) -> str:
-    """Return answers to all exercises of a lab; of wrong ones the number chooses one."""
-    right = solution(folder.lab, folder.path)
+    """Return answers to all exercises of a lab; of wrong ones the number chooses one.
+
+    A Spark job stays as the starter has it.
+    """
+    jobs = [each for each in folder.lab.exercises if each.needs_spark]
+    others = tuple(each for each in folder.lab.exercises if each not in jobs)
+    right = solution(replace(folder.lab, exercises=others), folder.path)
+    right += "".join(f"{name} = ...\n" for job in jobs for name in job.answers)
     if kind == "wrong":
-        samples = sample_answers(folder.lab, WRONG)
+        numbers = [each.number for each in jobs]
+        samples = [e for e in sample_answers(folder.lab, WRONG) if e.number not in numbers]
         return right + samples[number % len(samples)].path.read_text(encoding="utf-8")
-    name = next(exercise.name for exercise in folder.lab.exercises if exercise.symbol)
+    name = folder.lab.graded[0].answers[0]
     added = {
         "hanging": f"\ndef {name}(*given, **named):\n    while True:\n        pass\n",
         "crashing": "\nimport os\nos.abort()\n",
