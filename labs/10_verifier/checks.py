@@ -377,6 +377,10 @@ _RECORDS, _BLOCK, _SHARE, _MOST_SUMS = 10_000, 64, 50, 20
 _NAMES = ("source", "log")
 
 
+def _which(count: int, place: int) -> str:
+    return f"no. {place}" if count == _RECORDS else f"no. {place} of {count}"
+
+
 class Side:
     """The fingerprints of one side: the source, or the log; `records` are not to be read off.
 
@@ -397,7 +401,7 @@ class Side:
         """Return the sum of the fingerprints from `first` to `end` - 1."""
         for border in (first, end):
             if not (0 <= border <= len(self)) or (border % _BLOCK and border != len(self)):
-                raise ValueError(f"{border} is no border of blocks of {_BLOCK}")
+                raise ValueError(f"{border} is no border")
         self.asked += 1
         return (self._sums[end] - self._sums[first]) % _LIMIT
 
@@ -427,7 +431,7 @@ def exercise_6(compare: Comparer, find_altered: Callable[..., Any]) -> None:
     compare.all_equal(
         [
             (
-                f"find_altered(number {place} of {count} altered)",
+                f"find_altered({_which(count, place)} altered)",
                 partial(find_altered, *pair),
                 place,
             )
@@ -436,7 +440,7 @@ def exercise_6(compare: Comparer, find_altered: Callable[..., Any]) -> None:
         [("names-the-block", [place // _BLOCK * _BLOCK for _, place in altered])],
     )
     pairs.append(_sides(_RECORDS, None))
-    compare.unanswered = call = f"find_altered(none of {_RECORDS} altered)"
+    compare.unanswered = call = "find_altered(none altered)"
     got = find_altered(*pairs[-1])
     compare.unanswered = ""
     names_one = isinstance(got, int) and 0 <= got < _RECORDS

@@ -540,6 +540,11 @@ def test_function_that_the_library_lacks_is_no_decision_of_the_engine(tmp_path):
     assert (run.code, run.err.split(" decisions")[0]) == (0, f"0 of {len(decisions())}")
 
 
+def test_long_number_stands_apart_from_the_state(tmp_path):
+    start_lab(tmp_path, number=10)
+    assert "\n  10.10 todo  " in lab("check", "10.10").out
+
+
 def test_solution_that_only_the_lecturer_has_is_refused_in_one_line(tmp_path, monkeypatch):
     start_lab(tmp_path, number=10)
     labs = Path(shutil.copytree(lab_of(10).folder.parent, tmp_path / "labs"))

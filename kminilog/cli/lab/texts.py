@@ -71,7 +71,7 @@ def outcome_lines(
         title = f"{title} ({catalogue.say('extra')})"
     points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
     status = Span(f"{outcome.status:<8}", _MEANINGS.get(outcome.status, ""))
-    yield StyledText(f"  {exercise.id:<5}", status, f"{title}{points}")
+    yield StyledText(f"  {exercise.id:<4} ", status, f"{title}{points}")
     if outcome.status == TODO:
         yield _INDENT + _sentence(outcome, catalogue)
     elif outcome.status in (FAIL, ERROR, TIMEOUT):
