@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
-from kminilog.course.judging.checking import MOST_SECONDS, check
+from kminilog.course.judging.checking import check, most_seconds
 from kminilog.course.judging.outcome import ERROR, TODO, CatalogueSentence
 from kminilog.course.judging.sandbox import ProcessResult, end_all, run_module
 from kminilog.course.marks import NO, YES, Mark
@@ -38,6 +38,7 @@ from kminilog.text import printable
 
 _MEMORY_BYTES = 4 << 30
 _USUAL_SECONDS = 1.0  # for an exercise, on an idle machine
+_USUAL_JOB_SECONDS = 20.0  # the same for a job, which starts Spark twice
 _START_SECONDS = 30
 _SECONDS_BETWEEN_ENDS = 0.02
 _NAMED_NEIGHBOURS = 3
@@ -57,15 +58,19 @@ def workers() -> int:
 
 def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
     """Return how long it may take to grade some folders, side by side."""
-    count = sum(len(each.lab.graded) for each in handed_in)
+    usual = sum(_usual_seconds(exercise) for each in handed_in for exercise in each.lab.graded)
     most = [_most_seconds(each.lab) for each in handed_in]
     longest = max(most, default=0)
     side_by_side = min(workers(), len(most) or 1)
-    return Limits(_USUAL_SECONDS * count / side_by_side, sum(most) / side_by_side + longest)
+    return Limits(usual / side_by_side, sum(most) / side_by_side + longest)
+
+
+def _usual_seconds(exercise: Exercise) -> float:
+    return _USUAL_JOB_SECONDS if exercise.needs_spark else _USUAL_SECONDS
 
 
 def _most_seconds(lab: Lab) -> float:
-    return _START_SECONDS + MOST_SECONDS * len(lab.graded)
+    return _START_SECONDS + sum(map(most_seconds, lab.graded))
 
 
 # ---- a process for each folder

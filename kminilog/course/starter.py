@@ -36,7 +36,8 @@ def starter_of(lab: Lab) -> str:
     title = english.title(lab).lower()
     doc = f'"""Lab {lab.number}, {title}: your answers. README.md says what to do."""\n'
     head = "\n".join(_in_order(imports))
-    return doc + "\n" + (head + "\n\n\n" if head else "") + "\n\n".join(parts)
+    first = "\n" * (lab.exercises[0].kind == "implement")  # in front of a function two empty lines
+    return doc + "\n" + (head + "\n\n\n" if head else first) + "\n\n".join(parts)
 
 
 def source_of(exercise: Exercise) -> str:

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -45,24 +46,20 @@ _FORMULAS: tuple[tuple[str, Callable[[bytes, int], int]], ...] = (
     ("partition-signed-mod", lambda key, count: murmur2(key) % count),
     ("partition-crc32", lambda key, count: crc32(key) % count),
     ("builtin-hash", lambda key, count: hash(key) % count),
+    ("empty-as-null", lambda key, count: murmur2_partition(key, count) if key else 0),
 )
 
 
-def solve_1(folder: Path) -> dict[str, Any]:
-    return {"partition_of": _RightAnswer("partition_by_library.py", "partition_of")}
-
-
-def exercise_1(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
-    partition_of = constants["partition_of"]
-    if not callable(partition_of):
-        compare.equal("partition_of", lambda: partition_of, murmur2_partition)
-    keys = [b"k%d" % number for number in range(10_000)]
-    for count in (_PARTITIONS, 7, 50):
-        got = [partition_of(key, count) for key in keys]
-        wrong = {code: [rule(key, count) for key in keys] for code, rule in _FORMULAS}
-        right = [murmur2_partition(key, count) for key in keys]
-        call = f"the partitions of 10,000 keys, of {count}"
-        compare.equal(call, lambda got=got: got, right, wrong)
+def exercise_1(compare: Comparer, partition_of: Callable[[bytes, int], int]) -> None:
+    long = [b"k07" * count for count in range(2, 20)]
+    keys = [b"", b"\xff\xfe", *long, *(b"k%d" % number for number in range(9_980))]
+    cases = [(key, (_PARTITIONS, 7, 50)[number % 3]) for number, key in enumerate(keys, start=1)]
+    calls = [
+        (f"murmur2_partition({key!r}, {count})", partial(partition_of, key, count), right)
+        for key, count in cases
+        for right in [murmur2_partition(key, count)]
+    ]
+    compare.all_equal(calls, [(code, list(starmap(rule, cases))) for code, rule in _FORMULAS])
 
 
 # ---- 9.2

@@ -36,7 +36,7 @@ from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableErr
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
-from kminilog.course.judging.limits import CPU_SECONDS, WALL_SECONDS
+from kminilog.course.judging.limits import CPU_SECONDS, JOB_SECONDS, WALL_SECONDS
 from kminilog.course.judging.outcome import (
     FAIL,
     PASS,
@@ -47,15 +47,17 @@ from kminilog.course.judging.outcome import (
     error_of,
 )
 from kminilog.course.judging.sandbox import ProcessResult, run_module
+from kminilog.course.judging.spark_job import AGAIN, KILLED, first_finding, prepare
 from kminilog.course.material import Exercise, target_of
 from kminilog.course.work_folder import WorkFolder
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, SparkUnavailableError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import verify_storage
 
 # ---- the files that a command works on
@@ -205,9 +207,25 @@ def _dump(exercise: Exercise, directory: Path) -> list[str]:
 
 
 _JUDGE_SECONDS = 10.0  # a check computes for less than one
-_SPARK_SECONDS = 60.0  # to start, and for a job that runs twice
-MOST_SECONDS = _JUDGE_SECONDS + 2 * WALL_SECONDS
-"""How long an exercise may take: its unit checks, and its command with others and alone."""
+_EXPLAINED = {
+    FindingClass.DUPLICATE,
+    FindingClass.KEY_ORDER,
+    FindingClass.MISSING,
+    FindingClass.OFFSET_OVERLAP,
+    FindingClass.WRONG_PARTITION,
+}
+"""The findings about the topic of a job that have a reason in the catalogue."""
+
+
+def most_seconds(exercise: Exercise) -> float:
+    """Return how long a check of an exercise may take.
+
+    Its unit checks, and its command with others and alone; or a job that is killed, the same job
+    again, and `verify`.
+    """
+    if exercise.needs_spark:
+        return 2 * JOB_SECONDS + WALL_SECONDS
+    return _JUDGE_SECONDS + 2 * WALL_SECONDS
 
 
 def check(
@@ -320,17 +338,23 @@ def run_judge(
 ) -> ExerciseOutcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
     if exercise.needs_spark:
-        return run_judge_of_all(exercise, given, [source])[0]
+        return _judged_jobs(exercise, given, [source], answers)[0]
     ran = _judge(exercise, given, source)
     if ran.result is not None:
         (told,) = ran.result["told"]
         outcome = _as_told(exercise, told, answers)
         is_named = exercise.kind == "diagnose" and outcome.status == PASS
         return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
+    return _unjudged(exercise, ran, answers)
+
+
+def _unjudged(exercise: Exercise, ran: ProcessResult, answers: Answers | None) -> ExerciseOutcome:
+    """Return why a process of the student's code has not come to its end."""
     values = _whose(exercise, answers)
     if ran.is_too_slow:
         said = CatalogueSentence("endless", values)
-        return ExerciseOutcome(exercise, TIMEOUT, said=said, computed_seconds=CPU_SECONDS)
+        computed = 0 if exercise.needs_spark else CPU_SECONDS
+        return ExerciseOutcome(exercise, TIMEOUT, said=said, computed_seconds=computed)
     if ran.is_killed:
         return error_of(exercise, "killed", **values)
     if "MemoryError" in ran.errors:  # the judge, too, had none left
@@ -359,30 +383,52 @@ def left_out_but_unmasked(exercise: Exercise, folder: Path, source: str) -> list
     return list((ran.result or {"told": [{}]})["told"][0].get("value") or ())
 
 
-def _judged_jobs(exercise: Exercise, folder: Path, sources: Sequence[str]) -> list[ExerciseOutcome]:
-    """Return what `verify` says of the topics that jobs have written, all on one session."""
+def _judged_jobs(
+    exercise: Exercise, folder: Path, sources: Sequence[str], answers: Answers | None = None
+) -> list[ExerciseOutcome]:
+    """Return what `verify` says of the topics that jobs have written; see spark_job.
+
+    If one of them does not come to its end, that is what is said of all.
+    """
     if find_spec("pyspark") is None:
         raise ModuleNotFoundError(name="pyspark")
-    arguments = ("course.judging.spark_job", "RESULT", *sources)
-    seconds = _SPARK_SECONDS * (1 + len(sources))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
+        places = [Path(temporary, str(number)) for number, _ in enumerate(sources)]
+        jobs = list(zip(map(str, places), sources, strict=True))
+        for place in places:
+            prepare(place)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            killed = list(pool.map(lambda job: _run_jobs(KILLED, folder, [job]), jobs))
+        slow = [ran for ran in killed if ran.is_too_slow]
+        ran = slow[0] if slow else _run_jobs(AGAIN, folder, jobs)
+        if ran.result is None:
+            return [_unjudged(exercise, ran, answers)] * len(sources)
+        told = zip(ran.result["told"], places, strict=True)
+        return [_job_outcome(exercise, each, place, answers) for each, place in told]
+
+
+def _run_jobs(how: str, folder: Path, jobs: Sequence[tuple[str, str]]) -> ProcessResult:
+    words = [word for job in jobs for word in job]
+    seconds = JOB_SECONDS * len(jobs) - 1  # before the process ends itself
+    arguments = ("course.judging.spark_job", how, "RESULT", *words)
     ran = run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
-    if ran.result is not None:
-        return [_job_outcome(exercise, told) for told in ran.result["told"]]
-    if ran.is_too_slow:
-        said = CatalogueSentence("endless", _whose(exercise, None))
-        return [ExerciseOutcome(exercise, TIMEOUT, said=said)] * len(sources)
-    error = error_of(exercise, "ended-process", **_whose(exercise, None))
-    return [replace(error, traceback=ran.errors)] * len(sources)
+    if reason := (ran.result or {}).get("unavailable"):
+        raise SparkUnavailableError(reason)
+    return ran
 
 
-def _job_outcome(exercise: Exercise, told: dict[str, Any]) -> ExerciseOutcome:
-    if "error" in told:
-        return error_of(exercise, "raised", error=told["error"], **_whose(exercise, None))
-    if not told["classes"]:
+def _job_outcome(
+    exercise: Exercise, told: dict[str, Any], place: Path, answers: Answers | None
+) -> ExerciseOutcome:
+    if told:
+        values = _whose(exercise, answers, told.pop("line"))
+        return error_of(exercise, told.pop("name"), **values, **told)
+    found = first_finding(place)
+    if not found:
         return ExerciseOutcome(exercise, PASS, comparisons=1, verdict=("verify: ok",))
-    finding = next(iter(told["classes"]))
-    said = CatalogueSentence("verify-finds", {"finding": finding, "detail": told["detail"]})
-    return ExerciseOutcome(exercise, FAIL, finding, said, comparisons=1)
+    name = "verify-failed" if "error" in found else "verify-finds"
+    code = found["finding"] if found.get("finding") in _EXPLAINED else None
+    return ExerciseOutcome(exercise, FAIL, code, CatalogueSentence(name, found), comparisons=1)
 
 
 def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:

@@ -69,17 +69,17 @@ def judge(
         told |= {"state": "error", "name": name, "values": values}
     except TakesFromLibrary as taken:
         told |= {"state": "fail", "code": IMPORTS_REFERENCE, "name": str(taken)}
-        told |= {"line": _line_in(taken, answers)}
+        told |= {"line": line_in(taken, answers)}
     except Forbidden as forbidden:
-        told |= {"state": "error", "name": str(forbidden), "line": _line_in(forbidden, answers)}
+        told |= {"state": "error", "name": str(forbidden), "line": line_in(forbidden, answers)}
     except SystemExit as end:
-        told |= {"state": "error", "name": "exits", "line": _line_in(end, answers)}
+        told |= {"state": "error", "name": "exits", "line": line_in(end, answers)}
     except BaseException as error:  # noqa: BLE001 - whatever the student's code raises
-        line, values = _line_in(error, answers), {"error": _in_short(error)}
+        line, values = line_in(error, answers), {"error": in_short(error)}
         # An error outside the student's code is one of its parameters: the call says nothing.
         name, values = name_call("raised", compare.unanswered if line else "", values)
         told |= {"state": "error", "name": name, "values": values}
-        told |= {"traceback": traceback.format_exc(), "line": _line_in(error, answers)}
+        told |= {"traceback": traceback.format_exc(), "line": line_in(error, answers)}
     told["computed_seconds"] = time.process_time() - began
     return told | {"comparisons": compare.count, "printed": printed.kept}
 
@@ -166,13 +166,15 @@ def _assert_unchanged(library: list[tuple[Any, str, Any]]) -> None:
         raise Forbidden("changes-library")
 
 
-def _in_short(error: BaseException) -> str:
+def in_short(error: BaseException) -> str:
+    """Return the type of an error, and the beginning of its text."""
     text = " ".join(str(error).split())
     name = type(error).__name__
     return f"{name}: {text[:60]}" if text else name
 
 
-def _line_in(error: BaseException, answers: str) -> int | None:
+def line_in(error: BaseException, answers: str) -> int | None:
+    """Return the line of a student's file that raised an error; None if it was raised elsewhere."""
     lines = [
         line
         for frame, line in traceback.walk_tb(error.__traceback__)

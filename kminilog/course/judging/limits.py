@@ -12,6 +12,7 @@ from typing import Any
 
 CPU_SECONDS = 3
 WALL_SECONDS = 30
+JOB_SECONDS = 120  # to start Spark and run a job, until it is killed or again
 MEMORY_BYTES = 1 << 30
 FILE_BYTES = 64 << 20
 PRINTED_BYTES = 1_000_000

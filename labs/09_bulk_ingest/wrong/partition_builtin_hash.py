@@ -1,4 +1,4 @@
 # exercise: 1
 # reason: builtin-hash
-def partition_of(key, partitions):
+def murmur2_partition(key, partitions):
     return hash(key) % partitions

@@ -3,5 +3,5 @@
 from kminilog.format.hashing import murmur2
 
 
-def partition_of(key, partitions):
+def murmur2_partition(key, partitions):
     return (murmur2(key) & 0xFFFFFFFF) % partitions
