@@ -259,15 +259,23 @@ def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dic
         return name, dict(values)
     room = SENTENCE_CHARACTERS - _OTHER_CHARACTERS - sum(map(len, values.values()))
     room = max(room, _LEAST_OF_CALL)
-    shown = call if len(call) <= room else f"{call[: room - 2]}…)"
-    return f"{name}-in", {**values, "call": shown}
+    return f"{name}-in", {**values, "call": _shortened(call, room)}
+
+
+def _shortened(call: str, room: int) -> str:
+    """Return a call, perhaps with words about it, without its end if it is too long.
+
+    >>> _shortened("encode(1, 2)", 10), _shortened("take(17): 0 available", 16)
+    ('encode(1…)', 'take(17): 0 ava…')
+    """
+    end = "…)" if call.endswith(")") else "…"
+    return call if len(call) <= room else call[: room - len(end)] + end
 
 
 def _differs(call: str, got: str, expected: str, code: str | None) -> DifferenceError:
     got, expected = around_difference(got, expected)
     room = SENTENCE_CHARACTERS - len(f" gave {got}, expected {expected}")
-    if len(call) > room:
-        call = f"{call[: room - 2]}…)"
+    call = _shortened(call, room)
     return DifferenceError("differs", code, call=call, got=got, expected=expected)
 
 
