@@ -91,8 +91,9 @@ def _add_labs(found: Submissions, student: str, directory: Path) -> None:
     for place in _work_folders(directory, _LEVELS):
         lab = _lab_of(place)
         if lab is None:
-            continue
-        if lab.number in labs:
+            name = printable(place.relative_to(directory))
+            found.notices.append(f"{student}: {name}: of no lab that is here; it is left out")
+        elif lab.number in labs:
             taken = printable(labs[lab.number].path.relative_to(directory))
             found.notices.append(f"{student}: lab {lab.number} twice; the folder {taken} counts")
         else:

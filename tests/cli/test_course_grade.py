@@ -195,6 +195,15 @@ def test_bad_files_of_a_student_are_rows_that_say_so(tmp_path):
     assert rows["brackets", "1.1"]["reason"]
 
 
+def test_folder_of_a_lab_that_is_not_here_is_named(tmp_path):
+    folder = handed_in(tmp_path)
+    folder.progress["lab"] = 99
+    folder.save()
+    folder.path.rename(folder.path.with_name("99_own"))
+    run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert "ada: 99_own: of no lab that is here; it is left out\n" in run.err
+
+
 def test_code_that_writes_beside_itself_changes_no_submission(tmp_path):
     code = (
         "from pathlib import Path\n"
