@@ -35,7 +35,7 @@ def main(result: str, answers: str, *command: str) -> None:
     if result != NO_RESULT:
         from kminilog.course.judging.limits import forbid_processes, limit_resources
 
-        limit_resources(cpu_seconds=20)
+        limit_resources(cpu_seconds=20, wall_seconds=180)
         forbid_processes()
     sys.modules[ANSWERS_MODULE] = AnswersOfLabs(files)
     for each in files:

@@ -29,14 +29,14 @@ class Forbidden(BaseException):
     """
 
 
-def limit_resources(cpu_seconds: int = CPU_SECONDS) -> None:
+def limit_resources(cpu_seconds: int = CPU_SECONDS, wall_seconds: int = WALL_SECONDS) -> None:
     """Limit this process: SIGXCPU after so many seconds of computing, MemoryError above 1 GiB.
 
     SIGALRM ends it even if whoever started it is gone. No limit sends SIGKILL before that: who gets
     it was killed from outside, as Linux does when memory runs out.
     """
-    signal.alarm(WALL_SECONDS)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, WALL_SECONDS))
+    signal.alarm(wall_seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, wall_seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
