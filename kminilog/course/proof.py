@@ -74,13 +74,13 @@ def solution(lab: Lab, folder: Path) -> str:
     for exercise in lab.exercises:
         if exercise.symbol:
             lines.append(f"{exercise.name} = library_answer({exercise.symbol!r})")
-        elif exercise.kind in ("read", "job"):
+        elif exercise.kind == "read":
             values = checks_of(lab)[f"solve_{exercise.number}"](folder)
             lines += [f"{name} = {values[name]!r}" for name in exercise.names]
         elif exercise.kind == "diagnose":
             diagnosis, _ = diagnosis_of(exercise, folder)
             lines.append(f"{exercise.names[0]} = {tuple(diagnosis)!r}")
-        elif exercise.kind in ("implement", "expose"):
+        elif exercise.kind in ("implement", "expose", "job"):
             lines += [path.read_text(encoding="utf-8") for path in answers_to(exercise, RIGHT)[:1]]
     return "\n".join(lines) + "\n"
 
@@ -138,7 +138,9 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
                 yield Flaw(outcome.exercise.id, f"the starter is {outcome.status}, not todo")
         text = solution(lab, folder.path)
         folder.answers_path.write_text(text, encoding="utf-8")
-        for outcome in check(folder, [each for each in wanted if each.is_graded]):
+        # A job is the course's own answer; it is checked among the right ones, once.
+        graded = [each for each in wanted if each.is_graded and not each.needs_spark]
+        for outcome in check(folder, graded):
             if outcome.status != PASS:
                 what = f"the library's answer is {outcome.status}: {_sentence(outcome)}"
                 yield Flaw(outcome.exercise.id, what)

@@ -12,7 +12,6 @@ from zlib import crc32
 
 from kminilog.course.comparing import Comparer
 from kminilog.course.judging.checking import LOG_DIR
-from kminilog.course.material import lab_of
 from kminilog.format.hashing import murmur2
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
@@ -26,16 +25,6 @@ def first_win(name: str) -> list[str]:
     """Return the partitions of keys that begin with the name."""
     keys = [f"{name}-{number}" for number in range(4)]
     return [f"{key}  partition {murmur2_partition(key.encode(), _PARTITIONS)}" for key in keys]
-
-
-class _RightAnswer:
-    """A right answer of the course, as the expression that `course check` writes into a file."""
-
-    def __init__(self, file: str, name: str) -> None:
-        self._path, self._name = lab_of(9).folder / "right" / file, name
-
-    def __repr__(self) -> str:
-        return f"__import__('runpy').run_path({str(self._path)!r})[{self._name!r}]"
 
 
 # ---- 9.1
@@ -60,13 +49,6 @@ def exercise_1(compare: Comparer, partition_of: Callable[[bytes, int], int]) -> 
         for right in [murmur2_partition(key, count)]
     ]
     compare.all_equal(calls, [(code, list(starmap(rule, cases))) for code, rule in _FORMULAS])
-
-
-# ---- 9.2
-
-
-def solve_2(folder: Path) -> dict[str, Any]:
-    return {"ingest": _RightAnswer("ingest_data_source.py", "ingest")}
 
 
 # ---- 9.3
