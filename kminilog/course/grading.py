@@ -230,7 +230,7 @@ def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
     name; `tampered` names it then, as it does where the seed is not that of the name.
     """
     folder = WorkFolder(lab, directory)
-    tampered = [FILES[1]] if folder.are_checks_changed() else []
+    tampered = [FILES[1]] if folder.are_checks_changed else []
     try:
         folder.progress = read_progress(directory / PROGRESS_FILE)
     except DamagedProgressError:

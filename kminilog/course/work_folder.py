@@ -154,8 +154,9 @@ class WorkFolder:
                 own_seed = crc32(f"{self.seed} {exercise.id}".encode())
                 write(directory, exercise.faults, Random(own_seed))
 
+    @property
     def are_checks_changed(self) -> bool:
-        """Tell if the copy of the checks differs from the course's own, which count."""
+        """Whether the copy of the checks differs from the course's own, which count."""
         try:
             mine = (self.path / "checks.py").read_bytes()
         except OSError:
@@ -177,12 +178,18 @@ class WorkFolder:
         return self.progress.get(kind, {}).get(exercise.id)
 
     def pass_exercise(self, exercise: Exercise) -> bool:
-        """Keep that an exercise has passed; tell if it is the first time."""
+        """Keep that an exercise has passed; tell if that was not known."""
         if exercise.id in self.passed:
             return False
         self.progress["passed"].append(exercise.id)
         self.save()
         return True
+
+    def forget_pass(self, exercise: Exercise) -> None:
+        """Keep that an exercise does not pass, or no longer does."""
+        if exercise.id in self.passed:
+            self.progress["passed"].remove(exercise.id)
+            self.save()
 
     def _put_starter(self) -> None:
         with naming(self.answers_path):
@@ -220,7 +227,7 @@ class WorkFolder:
             with naming(self.answers_path):
                 self.answers_path.write_text("\n".join(lines), encoding="utf-8")
             answers = Answers(self.answers_path)
-        self.progress["passed"] = [each for each in self.passed if each != exercise.id]
+        self.forget_pass(exercise)
         for kind in ("hints", "predicted"):
             self.progress.get(kind, {}).pop(exercise.id, None)
         self.save()

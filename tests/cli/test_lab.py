@@ -577,6 +577,46 @@ def test_progress_draws_the_engine_as_text_and_page(tmp_path):
     assert all(f"<code>{each.name}</code> {each.id}<" in page for each in decisions())
 
 
+def test_pass_is_forgotten_when_the_answer_passes_no_longer(tmp_path):
+    folder = start_lab(tmp_path, HEADER + CHECKSUM)
+
+    def passed() -> list[str]:
+        return list(lab("progress", "--json").document["labs"][0]["passed"])
+
+    lab("check", "1")
+    assert passed() == ["1.1", "1.2"]
+    for answers, words, left in (
+        (WRONG + CHECKSUM, ["check", "1"], ["1.2"]),
+        (WRONG, ["check", "1.2", "--json"], []),
+        (HEADER + CHECKSUM, ["check", "1"], ["1.1", "1.2"]),
+        (
+            HEADER.replace("return", "while True: pass\n    return"),
+            ["check", "1.1"],
+            ["1.1", "1.2"],
+        ),
+        ((folder.lab.folder / "starter.py").read_text(), ["check", "1"], []),
+    ):
+        folder.answers_path.write_text(answers)
+        lab(*words)
+        assert passed() == left, (answers, words)
+    assert "1/" not in lab("list").out
+
+
+def test_pass_of_one_exercise_does_not_hide_that_another_is_wrong(tmp_path):
+    folder = start_lab(tmp_path, WRONG + CHECKSUM)
+    for exercise in folder.lab.graded:
+        folder.pass_exercise(exercise)
+    folder.note("predicted", exercise_of("1.7"), "none")
+    lab("check", "1.1")
+    assert "All of lab 1 passes" not in lab("check", "1.2").out
+
+
+def test_run_forgets_a_pass_of_a_function_that_passes_no_longer(tmp_path):
+    start_lab(tmp_path, WRONG).pass_exercise(exercise_of("1.1"))
+    assert spawned("run", "all", "--", "step", "list").code == 0
+    assert lab("progress", "--json").document["labs"][0]["passed"] == []
+
+
 def test_list_has_all_labs_as_text_and_json():
     found = lab("list", "--json").document
     assert [each["lab"] for each in found] == [each.number for each in all_labs()]
@@ -985,21 +1025,29 @@ def test_ctrl_c_ends_watching_without_a_word(screen):
     assert "Traceback" not in screen.said
 
 
-def test_watch_ends_with_the_last_exercise(folder):
-    folder.answers_path.write_text(HEADER)
-    screen = Screen(folder.path, "1.1")
-    screen.until("1.1  pass")
-    screen.until(WAITING)
-    screen.press("n")
-    assert screen.end() == 0
-
-
-def test_watch_of_an_exercise_that_is_left_undone_says_not_yet(folder):
+def test_watch_of_an_exercise_goes_on_to_those_that_are_left(folder):
     screen = Screen(folder.path, "1.1")
     screen.until("1.1  todo")
     screen.until(WAITING)
     screen.press("n")
+    screen.until("1.2  todo")
+    screen.until(WAITING)
+    screen.press("q")
     assert screen.end() == 1
+
+
+@pytest.mark.parametrize(("answers", "status", "code"), [(HEADER, "pass", 0), ("", "error", 1)])
+def test_watch_says_that_no_other_exercise_is_left(folder, answers, status, code):
+    folder.answers_path.write_text(answers)
+    for exercise in folder.lab.graded:
+        folder.pass_exercise(exercise)
+    folder.note("predicted", exercise_of("1.7"), "none")
+    screen = Screen(folder.path, "1.1")
+    screen.until(f"1.1  {status}")
+    screen.until(WAITING)
+    screen.press("n")
+    screen.until("Lab 1 has no other exercise that is left.")
+    assert screen.end() == code
 
 
 def test_watch_without_a_terminal_goes_on_by_itself(folder):

@@ -480,7 +480,7 @@ def test_files_that_the_student_has_changed_do_not_count(folder):
 def test_changed_checks_do_not_count(folder):
     (folder.path / "checks.py").write_text("def exercise_1(*words): pass\n")
     assert told(folder, "1.1", HEADER.replace("4 +", "16 +"))[1] == "size-includes-12"
-    assert folder.are_checks_changed()
+    assert folder.are_checks_changed
 
 
 def test_check_writes_nothing_but_results(folder, monkeypatch, tmp_path):

@@ -42,7 +42,7 @@ from kminilog.cli.shared.output import complain, flush, write_document, write_li
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import decisions
 from kminilog.course.judging.checking import check, starts_spark
-from kminilog.course.judging.outcome import PASS, ExerciseOutcome
+from kminilog.course.judging.outcome import PASS, TIMEOUT, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
@@ -83,8 +83,8 @@ def check_command(
     outcomes = judged(partial(check, folder, exercises))
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
-        for each in _passed(outcomes):
-            folder.pass_exercise(each.exercise)
+        for each in outcomes:
+            _keep(folder, each)
     else:
         _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
     return (
@@ -92,8 +92,17 @@ def check_command(
     )
 
 
-def _passed(outcomes: list[ExerciseOutcome]) -> list[ExerciseOutcome]:
-    return [each for each in outcomes if each.status == PASS and each.exercise.is_graded]
+def _keep(folder: WorkFolder, outcome: ExerciseOutcome) -> bool:
+    """Keep if an exercise passes, or no longer does; tell if a pass is news."""
+    _forget_unless_passed(folder, outcome)
+    is_passed = outcome.status == PASS and outcome.exercise.is_graded
+    return is_passed and folder.pass_exercise(outcome.exercise)
+
+
+def _forget_unless_passed(folder: WorkFolder, outcome: ExerciseOutcome) -> None:
+    """Forget a pass if the answer does not pass any more; a busy machine may time it out."""
+    if outcome.status not in (PASS, TIMEOUT):
+        folder.forget_pass(outcome.exercise)
 
 
 def _show(
@@ -108,11 +117,10 @@ def _show(
     write_line(
         catalogue.say("heading", lab=lab.number, title=catalogue.title(lab), folder=folder.path)
     )
-    if folder.are_checks_changed():
+    if folder.are_checks_changed:
         write_line("  " + catalogue.say("checks-changed"))
     for outcome in outcomes:
-        is_new = outcome.status == PASS and outcome.exercise.is_graded
-        is_new = is_new and folder.pass_exercise(outcome.exercise)
+        is_new = _keep(folder, outcome)
         write_lines(
             wrapped(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
         )
@@ -133,12 +141,16 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
         if not waiting:
             write_line(catalogue.say("done", lab=lab.number))
     with keys_if_terminal() as read_key:
+        if read_key and len(exercises) == 1:
+            waiting += [each for each in lab.walk if each not in (*folder.done, *exercises)]
         while waiting:
             exercise = waiting.pop(0)
             if not (exercise.is_graded or read_key):
                 write_line(catalogue.say("not-predicted", exercise=exercise.id))
             elif not _watch_one(folder, exercise, waiting, read_key, catalogue, verbose):
                 return NOT_YET
+            elif read_key and not waiting:
+                write_line(catalogue.say("no-next", lab=lab.number))
             elif waiting and exercise not in folder.done:
                 waiting.append(exercise)
     is_left = any(each.is_graded and each not in folder.done for each in exercises)
@@ -197,6 +209,8 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     for folder in folders:
         exercises = [each for each in folder.lab.exercises if each.symbol]
         outcomes = judged(partial(check, folder, exercises))
+        for each in outcomes:
+            _forget_unless_passed(folder, each)
         mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
         answers.append((str(folder.answers_path), folder.lab.number, mine))
     names = [symbol.rpartition(".")[2] for *_, mine in answers for symbol in mine]

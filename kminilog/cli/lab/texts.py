@@ -64,7 +64,7 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
 def outcome_lines(
     outcome: ExerciseOutcome, catalogue: Catalogue, *, is_new: bool, is_verbose: bool
 ) -> Iterator[str]:
-    """Yield the lines about one exercise; `is_new` if it passes for the first time."""
+    """Yield the lines about one exercise; `is_new` if it did not pass before."""
     exercise = outcome.exercise
     title = catalogue.texts(exercise).title
     if not exercise.core:
