@@ -32,8 +32,8 @@ class MarksError(KMiniLogError):
 class Mark:
     """One row.
 
-    seconds          what the unit checks of the answer computed, rounded to whole seconds; a
-                     timeout has the limit
+    seconds          what the unit checks of the answer computed, in coarse steps, so that a second
+                     run gives the same: 0; 2 from two seconds on; 3, the limit, for a timeout
     predicted        the answer to a prediction, in English; `predicted_right` is yes or no
     tampered         the files that are not as `lab start` wrote them
     late             yes or no; empty if the roster does not say when the work was due and came
