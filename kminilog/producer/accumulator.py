@@ -34,7 +34,7 @@ class Appended(NamedTuple):
 
 
 def release(batch: Batch, pool: BufferPool) -> None:
-    """Mark a batch as done; its buffer goes back to the pool unless the batch is in flight (A2)."""
+    """Mark a batch as done; its buffer goes back to the pool unless the batch is in flight."""
     batch.is_done = True
     if not batch.is_in_flight:
         pool.deallocate(batch.buffer)

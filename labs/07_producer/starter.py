@@ -53,7 +53,7 @@ def wait_until_served(self, waiter: Waiter, max_time_to_block_ms: int) -> None:
 
 # 7.5  A buffer in flight
 def release(batch: Batch, pool: BufferPool) -> None:
-    """Mark a batch as done; its buffer goes back to the pool unless the batch is in flight (A2)."""
+    """Mark a batch as done; its buffer goes back to the pool unless the batch is in flight."""
     raise NotImplementedError
 
 
