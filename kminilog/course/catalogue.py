@@ -9,6 +9,7 @@ English. Source: ours.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kminilog.course.comparing import SENTENCE_CHARACTERS
+from kminilog.course.comparing import SENTENCE_CHARACTERS, shortened
 from kminilog.course.material import Exercise, Lab, MaterialError, beside_labs, lab_of
 
 DEFAULT_LANGUAGE = "en"
 _SHORTEST = 8
+_ARGUMENT = re.compile(r"\([^…]")  # something of it is left
 
 
 def languages() -> list[str]:
@@ -70,16 +72,23 @@ class Catalogue:
     def sentence(self, name: str, values: Mapping[str, str]) -> str:
         """Return the sentence of that name about an answer, at most 100 characters long.
 
-        Of values that are too long for that, the longest loses its end.
+        If it is too long, the call loses its end, then the longest value. A call of which nothing
+        is left but the name is left out where the sentence can do without.
         """
         template = str(_part(self.language, "sentences").get(name) or _english()["sentences"][name])
-        shown = dict(values)
+        shown = {each: shortened(value, SENTENCE_CHARACTERS) for each, value in values.items()}
         while len(text := template.format(**shown)) > SENTENCE_CHARACTERS:
             used = [each for each in shown if f"{{{each}}}" in template]
             longest = max(used, key=lambda each: len(shown[each]))
+            if "call" in used and len(shown["call"]) > _SHORTEST:
+                less = shortened(shown["call"], len(shown["call"]) - 1)
+                if "(" not in shown["call"] or _ARGUMENT.search(less):
+                    longest = "call"
+                elif name.endswith("-in"):
+                    return self.sentence(name.removesuffix("-in"), values)
             if len(shown[longest]) < _SHORTEST:
                 return text
-            shown[longest] = f"{shown[longest].removesuffix('…')[:-1]}…"
+            shown[longest] = shortened(shown[longest], len(shown[longest]) - 1)
         return text
 
     def title(self, lab: Lab) -> str:

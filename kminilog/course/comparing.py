@@ -19,6 +19,9 @@ _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
 _OTHER_CHARACTERS = 58  # of a sentence that names answer, exercise, line and call
 _LEAST_OF_CALL = 20
 _HEX = re.compile("[0-9a-f]+")
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_BEFORE_QUOTE = re.compile(r"(^|\W)b?$")
+_UNDEFINED = " is not defined"
 
 
 class DifferenceError(Exception):
@@ -220,7 +223,7 @@ def short(value: Any, characters: int = _VALUE_CHARACTERS) -> str:
     >>> short(bytes(40))
     '000000000000000000000000000…'
     """
-    return _window(as_text(value), characters)
+    return shortened(as_text(value), characters)
 
 
 def around_difference(got: str, expected: str) -> tuple[str, str]:
@@ -243,11 +246,41 @@ def around_difference(got: str, expected: str) -> tuple[str, str]:
     if start and all(_HEX.fullmatch(text) for text in texts):
         start -= start % 2
         left_out = f"[{start // 2}:] "
-    return _window(left_out + got[start:]), _window(left_out + expected[start:])
+    got, expected = (shortened(left_out + text[start:], _VALUE_CHARACTERS) for text in texts)
+    return got, expected
 
 
-def _window(text: str, characters: int = _VALUE_CHARACTERS) -> str:
-    return text if len(text) <= characters else f"{text[: characters - 1]}…"
+def shortened(text: str, characters: int) -> str:
+    """Return a text, or its beginning and `…`: quotes and brackets that are open are closed.
+
+    >>> shortened("encode(1, 2)", 10), shortened("take(17): 0 available", 16)
+    ('encode(1…)', 'take(17): 0 ava…')
+    >>> shortened("NameError: name 'RetriableError' is not defined", 40)
+    "NameError: name 'Retria…' is not defined"
+    """
+    if len(text) <= characters:
+        return text
+    if text.endswith(_UNDEFINED) and characters > 2 * len(_UNDEFINED):
+        return shortened(text.removesuffix(_UNDEFINED), characters - len(_UNDEFINED)) + _UNDEFINED
+    kept = text[: characters - 1]
+    while kept and len(kept) + 1 + len(_closing(kept)) > characters:
+        kept = kept[:-1]
+    return f"{kept}…{_closing(kept)}"
+
+
+def _closing(text: str) -> str:
+    """Return the quotes and brackets that close those that are open at the end of a text."""
+    waiting = ""
+    for place, letter in enumerate(text):
+        if waiting and letter == waiting[0]:
+            waiting = waiting[1:]
+        elif waiting[:1] in ("'", '"'):
+            continue
+        elif letter in _BRACKETS:
+            waiting = _BRACKETS[letter] + waiting
+        elif letter in "'\"" and _BEFORE_QUOTE.search(text[:place]):
+            waiting = letter + waiting
+    return waiting
 
 
 def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -259,23 +292,13 @@ def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dic
         return name, dict(values)
     room = SENTENCE_CHARACTERS - _OTHER_CHARACTERS - sum(map(len, values.values()))
     room = max(room, _LEAST_OF_CALL)
-    return f"{name}-in", {**values, "call": _shortened(call, room)}
-
-
-def _shortened(call: str, room: int) -> str:
-    """Return a call, perhaps with words about it, without its end if it is too long.
-
-    >>> _shortened("encode(1, 2)", 10), _shortened("take(17): 0 available", 16)
-    ('encode(1…)', 'take(17): 0 ava…')
-    """
-    end = "…)" if call.endswith(")") else "…"
-    return call if len(call) <= room else call[: room - len(end)] + end
+    return f"{name}-in", {**values, "call": shortened(call, room)}
 
 
 def _differs(call: str, got: str, expected: str, code: str | None) -> DifferenceError:
     got, expected = around_difference(got, expected)
     room = SENTENCE_CHARACTERS - len(f" gave {got}, expected {expected}")
-    call = _shortened(call, room)
+    call = shortened(call, room)
     return DifferenceError("differs", code, call=call, got=got, expected=expected)
 
 

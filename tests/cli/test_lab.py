@@ -156,6 +156,17 @@ def test_traceback_is_shown_only_if_it_is_asked_for(tmp_path):
     assert 'answers.py", line 4, in header' in verbose
 
 
+def test_error_that_is_cut_says_how_to_see_it_all(tmp_path):
+    where = "What … leaves out is shown by --verbose."
+    start_lab(tmp_path, HEADER.replace("return", f"raise ValueError({'far ' * 40!r})\n    return"))
+    cut = lab("check", "1.1").out
+    assert "ValueError: far far" in cut
+    assert where in cut
+    whole = lab("check", "1.1", "--verbose").out
+    assert where not in whole
+    assert "far " * 39 in whole
+
+
 def test_what_the_student_prints_is_shown_with_what_failed_only(tmp_path):
     start_lab(tmp_path, HEADER.replace("return", "print('here', offset)\n    return b'' and"))
     failed = lab("check", "1.1")

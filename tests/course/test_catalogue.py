@@ -78,6 +78,41 @@ def test_sentence_is_shortened_where_it_is_longest():
     assert text.endswith("…, expected b''")
 
 
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("what", ["RetriableError", "BufferExhaustedError", "N" * 80])
+def test_name_that_is_not_defined_is_said_whole_before_the_call(what, language):
+    error = f"NameError: name '{what}' is not defined"
+    whose = {
+        "answer": "may_retry",
+        "exercise": "7.7",
+        "line": "120",
+        "call": "may_retry(1, 3, Le…)",
+    }
+    text = Catalogue(language).sentence("raised-in", {**whose, "error": error})
+    assert len(text) <= comparing.SENTENCE_CHARACTERS
+    assert "' is not defined" in text
+    assert error in text or len(what) == 80
+
+
+def test_call_is_shortened_before_the_text_of_the_error():
+    whose = {"answer": "find_altered", "exercise": "10.6", "line": "96"}
+    values = {"error": "ValueError: 5000 is no border of a block", "call": "find_altered(7, 20)"}
+    said = Catalogue("en").sentence("raised-in", whose | values)
+    assert said.endswith("raised ValueError: 5000 is no border of a block")
+    values["error"] = "ValueError: no border"
+    said = Catalogue("en").sentence("raised-in", whose | values)
+    assert said.endswith("raised ValueError: no border, for find_altered(7, 20)")
+
+
+def test_what_is_shortened_keeps_its_quotes_and_brackets():
+    values = {"call": "f(1)", "got": repr("no buffer " * 20), "expected": repr([[1, 2]] * 20)}
+    text = Catalogue("en").sentence("differs", values)
+    got, expected = text.removeprefix("f(1) gave ").split(", expected ")
+    assert got.endswith("…'")
+    assert expected.endswith(("…]", "…]]"))
+    assert len(text) == comparing.SENTENCE_CHARACTERS
+
+
 def test_what_a_translation_lacks_is_said_in_english(tmp_path, monkeypatch):
     messages = tmp_path / "messages"
     messages.mkdir()

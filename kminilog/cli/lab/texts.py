@@ -96,6 +96,8 @@ def _trouble(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_verbose: bool
         yield from (f"{_INDENT}  {line}" for line in outcome.printed.splitlines()[:20])
     if is_verbose and outcome.traceback:
         yield from (f"{_INDENT}  {line}" for line in outcome.traceback.splitlines())
+    elif outcome.traceback and "…" in sentence:
+        yield _INDENT + catalogue.say("shortened")
     yield _INDENT + catalogue.say("help", see=exercise.see, exercise=exercise.id)
 
 

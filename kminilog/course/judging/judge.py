@@ -23,7 +23,13 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError, name_call
+from kminilog.course.comparing import (
+    Comparer,
+    DifferenceError,
+    WrongKindError,
+    name_call,
+    shortened,
+)
 from kminilog.course.judging.exposing import expose, left_out_but_unmasked
 from kminilog.course.judging.limits import (
     BoundedOutput,
@@ -40,6 +46,7 @@ from kminilog.course.judging.patching import (
 from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of, target_of
 
 IMPORTS_REFERENCE = "imports-reference"
+_ERROR_CHARACTERS = 60
 
 
 class TakesFromLibrary(Forbidden):
@@ -170,7 +177,7 @@ def in_short(error: BaseException) -> str:
     """Return the type of an error, and the beginning of its text."""
     text = " ".join(str(error).split())
     name = type(error).__name__
-    return f"{name}: {text[:60]}" if text else name
+    return f"{name}: {shortened(text, _ERROR_CHARACTERS)}" if text else name
 
 
 def line_in(error: BaseException, answers: str) -> int | None:
