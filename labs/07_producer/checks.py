@@ -96,7 +96,7 @@ def write_files(folder: Path, name: str, seed: int) -> None:
     """
     shutil.rmtree(folder / "cluster", ignore_errors=True)
     chance, clock = Random(seed), ManualClock()
-    whole, moved, lost = (least + chance.randrange(4) for least in (4, 2, 2))
+    whole, (moved, lost) = 6 + chance.randrange(4), chance.sample(range(2, 6), 2)
     config = {
         "partitioner.class": "default-0.8",
         "key.serializer": "integer",
@@ -852,7 +852,7 @@ def _settled(before: tuple[Any, ...], running: Collection[int], function: Any) -
     after = function(Leadership(*before), running)
     if after.replicas != before[0]:
         return f"replicas {after.replicas}"
-    return f"{after.leader}, epoch {after.leader_epoch}, {tuple(after.in_sync)}"
+    return f"{after.leader}, epoch {after.leader_epoch}, {after.in_sync}"
 
 
 def _settling(

@@ -286,10 +286,7 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
         ("allows-all-with-one", any_allowed),
     ]
     compare.all_equal(
-        [
-            (_verdict_of(*case), lambda case=case: _tuple(concluded(*case)), right(*case))
-            for case in cases
-        ],
+        [(_verdict_of(*case), lambda case=case: concluded(*case), right(*case)) for case in cases],
         [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
     )
 
@@ -301,10 +298,6 @@ def _verdict_of(
     classes = [", ".join(each.name for each in side) for side in (found, allowed)]
     asked = ", ".join("asked" if each.asked else "not asked" for each in unchecked)
     return f"concluded([{classes[0]}], [{classes[1]}], [{asked}])"
-
-
-def _tuple(given: Any) -> Any:
-    return tuple(given) if isinstance(given, list) else given
 
 
 # ---- 10.5

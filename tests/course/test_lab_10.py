@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.material import checks_of, lab_of
+from kminilog.course.material import RIGHT, answers_to, checks_of, exercise_of, lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
-from tests.course.student import start_lab
+from tests.course.student import start_lab, told
 
 README = Catalogue("en").readme(lab_of(10)).read_text()
 CLASSES = re.findall(r"`([a-z-]+)`", README.split("The classes are ")[1].split("```")[0])
@@ -24,6 +24,16 @@ def test_ten_damaged_logs_have_the_ten_classes_of_the_readme(tmp_path, name):
     found = checks_of(folder.lab)["solve_5"](folder.path)
     assert list(found) == [f"LOG_{number}" for number in range(10)]
     assert sorted(found.values()) == sorted(CLASSES)
+
+
+def test_verdict_and_code_are_a_tuple_as_the_caller_takes_them(tmp_path):
+    answer = "def concluded(found, allowed, unchecked):\n    return ['ok', 0]\n"
+    status, _, sentence = told(start_lab(tmp_path, number=10), "10.4", answer)
+    assert status == "error"
+    assert "returned list, expected tuple" in sentence
+    right = answers_to(exercise_of("10.4"), RIGHT)[0].read_text()
+    right = f"{right}\npair = concluded\ndef concluded(*given): return list(pair(*given))\n"
+    assert told(start_lab(tmp_path / "all", right, 10), "10.4", right)[0] == "error"
 
 
 def typed(text: str) -> str:

@@ -191,6 +191,11 @@ FUNCTIONS = [
 ]
 
 
+def _without_cuts(text: str) -> str:
+    """Return a value without the beginning and the end that a sentence leaves out."""
+    return re.sub(r"^…|…[])']*$", "", text)
+
+
 @pytest.mark.parametrize("sample", FUNCTIONS, ids=lambda each: each.path.stem)
 def test_wrong_answer_of_lab_10_is_told_what_it_gave_and_what_was_expected(tmp_path, sample):
     exercise = exercise_of(f"10.{sample.number}")
@@ -215,9 +220,9 @@ def test_wrong_answer_of_lab_10_is_told_what_it_gave_and_what_was_expected(tmp_p
         assert call.startswith("rows after ")
         return
     arguments = arguments_of(sample.number, call)
-    assert got.strip("…") in repr(function(*arguments))
+    assert _without_cuts(got) in repr(function(*arguments))
     is_plain = not exercise.symbol
     right = load_answers(answers_to(exercise, "right")[0]).find_altered if is_plain else None
     wanted = (right or library_answer(exercise.symbol))(*arguments)
     wanted = wanted if sample.number != 3 else [int(each) for each in wanted]
-    assert expected.strip("…") in repr(wanted)
+    assert _without_cuts(expected) in repr(wanted)

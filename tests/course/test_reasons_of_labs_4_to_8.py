@@ -355,6 +355,11 @@ OF_LAB_7 = {
     "seconds": ("7.4", UNTIL.format(blocked="max_time_to_block_ms", unit=1000), None),
     "blocked for no time": ("7.4", UNTIL.format(blocked="0", unit=1), None),
     "a new buffer in place of the one in flight": ("7.5", COPIES, None),
+    "in sync: a list": (
+        "7.8",
+        LEADS.format(replicas="leadership.replicas", first=0).replace("tuple(node", "list(node"),
+        None,
+    ),
     "replicas are those that run": ("7.8", LEADS.format(replicas="alive", first=0), None),
     "the last one leads": ("7.8", LEADS.format(replicas="leadership.replicas", first=-1), None),
 }
