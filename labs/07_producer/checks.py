@@ -415,6 +415,8 @@ def _waiting_in_queue(
     wakes: tuple[bool, bool] = (True, True),
     leaves: bool = True,
     always: bool = False,
+    late: bool = False,
+    pops: bool = False,
     drops: bool = False,
 ) -> Callable[..., Any]:
     """Return wait_in_queue with one thing done otherwise; `wakes` is on success, on failure."""
@@ -434,9 +436,11 @@ def _waiting_in_queue(
             if always:
                 pool._available_bytes += waiter.collected_bytes
             if leaves or is_served:
-                pool._waiters.remove(waiter)
+                pool._waiters.remove(pool._waiters[0] if pops else waiter)
             if wakes[0 if is_served else 1]:
                 pool._wake_first()
+            if late and is_served:
+                pool._available_bytes += waiter.collected_bytes
         return None if drops else waiter.buffer
 
     return wait_in_queue
@@ -463,7 +467,9 @@ def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
         ("wakes-nobody-after-failure", _waiting_in_queue(wakes=(True, False))),
         ("wakes-nobody-after-success", _waiting_in_queue(wakes=(False, True))),
         ("stays-in-queue", _waiting_in_queue(leaves=False)),
+        ("removes-the-first", _waiting_in_queue(pops=True)),
         ("gives-back-always", _waiting_in_queue(always=True)),
+        ("gives-back-always", _waiting_in_queue(late=True)),
         ("free-buffer-dropped", _waiting_in_queue(drops=True)),
     )
     _compare_runs(compare, runs, wait_in_queue, BufferPool.wait_in_queue, readings)
@@ -507,7 +513,7 @@ def _closed(is_memory_back: bool, method: str, function: Any) -> str:
         queue.pool.deallocate(held)
     queue.pool.close()
     queue.stepped.wake()
-    return queue.end(queue.states(), type(caller.error).__name__)
+    return queue.end(queue.states(), type(caller.error).__name__ if caller.error else "no error")
 
 
 def _time_over(wait_ms: int, method: str, function: Any) -> str:
@@ -530,6 +536,7 @@ def _woken_for_nothing(method: str, function: Any) -> str:
 def _waiting_until_served(
     *,
     budget: bool = True,
+    waits_for_rest: bool = True,
     first_only: bool = True,
     clock_first: bool = False,
     hears_close: bool = True,
@@ -554,7 +561,8 @@ def _waiting_until_served(
                 return
             if is_over:
                 raise BufferExhaustedError(blocked_ms=int(max_time_to_block_ms))
-            is_awake = pool._wait_once(waiter.condition, max(remaining_ms, 0))
+            wait_ms = max(remaining_ms, 0) if waits_for_rest else max_time_to_block_ms
+            is_awake = pool._wait_once(waiter.condition, wait_ms)
             is_over = once or not is_awake
             if not (is_awake or last_look):
                 raise BufferExhaustedError(blocked_ms=int(max_time_to_block_ms))
@@ -579,6 +587,7 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
     }
     readings = (
         ("budget-for-each-wait", _waiting_until_served(budget=False)),
+        ("budget-for-each-wait", _waiting_until_served(waits_for_rest=False)),
         ("everybody-collects", _waiting_until_served(first_only=False)),
         ("clock-before-memory", _waiting_until_served(clock_first=True)),
         ("clock-before-memory", _waiting_until_served(last_look=False)),
@@ -860,6 +869,7 @@ def _settling(
     unclean: bool = False,
     prefers: bool = False,
     shrinks: bool = True,
+    grows: bool = False,
     empties: bool = False,
     epoch: str = "new leader",
     any_replica: bool = False,
@@ -870,7 +880,7 @@ def _settling(
 
     def wrong(leadership: Leadership, running: Collection[int]) -> Leadership:
         replicas, before, number, in_sync = leadership
-        alive = tuple(node for node in in_sync if node in running)
+        alive = tuple(node for node in (replicas if grows else in_sync) if node in running)
         kept = (alive if alive or empties else in_sync) if shrinks else in_sync
         up = tuple(node for node in replicas if node in running)
         may = up if any_replica or (unclean and not alive) else alive
@@ -914,6 +924,7 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         ("elects-any-replica", _settling(any_replica=True)),
         ("leader-moves-back", _settling(prefers=True)),
         ("in-sync-stays", _settling(shrinks=False)),
+        ("in-sync-of-all-replicas", _settling(grows=True)),
         ("in-sync-emptied", _settling(empties=True)),
         ("epoch-stays", _settling(epoch="never")),
         ("epoch-always", _settling(epoch="always")),

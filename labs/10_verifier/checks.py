@@ -134,11 +134,15 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
     def ordered(before: int, prints: int) -> int:
         return (before * 31 + prints) % _LIMIT
 
+    def times_count(sums: Any, slot: int, count: int, prints: int) -> None:
+        RangeSums.add_to(sums, slot, count, count * prints)
+
     kinds = [
         ("xor-fingerprint", wrong(lambda before, prints: (before ^ prints) % _LIMIT)),
         ("xor-fingerprint", wrong(xor)),
         ("sum-without-limit", wrong(int.__add__)),
         *(("sum-other-limit", wrong(partial(modulo, limit))) for limit in _OTHER_LIMITS),
+        ("sum-times-count", times_count),
         ("counts-calls", wrong(lambda one, other: (one + other) % _LIMIT, counts=False)),
         ("keeps-last-sum", wrong(lambda _, prints: prints % _LIMIT)),
         ("sum-needs-order", wrong(ordered)),

@@ -334,7 +334,7 @@ OF_LAB_7 = {
     "out of the queue: whoever is first": (
         "7.3",
         IN_QUEUE.format(**IN_QUEUE_RIGHT | {"leave": "popleft()"}),
-        None,
+        "removes-the-first",
     ),
     "back: what was needed": (
         "7.3",
