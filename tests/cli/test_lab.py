@@ -635,6 +635,16 @@ def test_list_has_all_labs_as_text_and_json():
     assert all(each["title"] in text for each in found)
 
 
+def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
+    assert lab("list").out.endswith("\nBegin with: kminilog lab start 1\n")
+    folder = start_lab(tmp_path, number=7)
+    assert lab("list").out.endswith("\nGo on with: kminilog lab check 7\n")
+    for exercise in folder.lab.graded:
+        folder.pass_exercise(exercise)
+    last = lab("list").out.splitlines()[-1]
+    assert last.split()[0] == str(len(all_labs()))
+
+
 # ---- run
 
 

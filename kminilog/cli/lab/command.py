@@ -43,11 +43,12 @@ def list_labs(as_json: bool, catalogue: Catalogue) -> None:
         rows.append((lab.number, title, lab.minutes, lab.core_minutes, _state(lab)))
     headings = catalogue.say("list-headings").split(" | ")
     write_lines(table(headings, rows))
-    write_line()
-    waiting = [lab for lab in all_labs() if _state(lab) != f"{len(lab.graded)}/{len(lab.graded)}"]
-    if waiting:
-        name = "list-begin" if _state(waiting[0]) == "-" else "list-go-on"
-        write_line(catalogue.say(name, lab=waiting[0].number))
+    begun = [lab for lab in all_labs() if _state(lab) != "-"]
+    left = [lab for lab in begun if _state(lab) != f"{len(lab.graded)}/{len(lab.graded)}"]
+    if not begun:
+        write_lines(["", catalogue.say("list-begin", lab=all_labs()[0].number)])
+    elif left:
+        write_lines(["", catalogue.say("list-go-on", lab=left[0].number)])
     return None
 
 
