@@ -34,7 +34,8 @@ RIGHT_RETURN = "return offset.to_bytes(8, 'big') + (4 + len(content)).to_bytes(4
     ("lines", "status", "sentence"),
     [
         (["pass", "return None"], ERROR, "returned None, expected bytes"),
-        (["while True: pass"], TIMEOUT, "does not end"),
+        (["while offset: pass", RIGHT_RETURN], TIMEOUT, "line 7) does not end, for header(1, "),
+        (["try:", "  while True: pass", "except Exception: pass"], TIMEOUT, "end, for header("),
         (["import time; time.sleep(10**6)"], TIMEOUT, "does not end"),
         (["sys.exit(0)"], ERROR, "calls sys.exit; return the result instead"),
         (["raise SystemExit('done')"], ERROR, "calls sys.exit"),
@@ -123,6 +124,13 @@ def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypat
     status, _, sentence = told(folder, "1.1", header(*lines))
     assert status == TIMEOUT
     assert sentence.endswith(" does not end")
+
+
+def test_call_that_does_not_end_is_named_of_several_cases(tmp_path):
+    answer = "def may_retry(attempts, retries, error):\n    while attempts < 2: pass\n"
+    status, _, sentence = told(start_lab(tmp_path, number=7), "7.7", answer)
+    assert status == TIMEOUT
+    assert "does not end, for may_retry(1, 3, Le" in sentence
 
 
 def test_command_that_is_killed_says_so(folder):

@@ -13,6 +13,7 @@ student's code; its parent stops it if it takes too long. Source: ours.
 
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -20,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import wraps
 from pathlib import Path
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
 from kminilog.course.comparing import (
@@ -49,6 +50,10 @@ IMPORTS_REFERENCE = "imports-reference"
 _ERROR_CHARACTERS = 60
 
 
+class _EndlessError(BaseException):
+    """The limit of computing is reached; no `except Exception` of a student catches it."""
+
+
 class TakesFromLibrary(Forbidden):
     """The student's file calls the function that it should have."""
 
@@ -74,6 +79,9 @@ def judge(
         if exercise.kind == "implement":
             name, values = name_call("wrong-kind", wrong.call, values)
         told |= {"state": "error", "name": name, "values": values}
+    except _EndlessError:
+        name, values = name_call("endless", compare.unanswered, {})
+        told |= {"state": "timeout", "name": name, "values": values}
     except TakesFromLibrary as taken:
         told |= {"state": "fail", "code": IMPORTS_REFERENCE, "name": str(taken)}
         told |= {"line": line_in(taken, answers)}
@@ -190,10 +198,18 @@ def line_in(error: BaseException, answers: str) -> int | None:
     return lines[-1] if lines else None
 
 
+def _end_answer(number: int, frame: FrameType | None) -> None:
+    """Raise _EndlessError, once: what comes after it has a few seconds until its parent ends it."""
+    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+    raise _EndlessError
+
+
 def main(exercise: str, folder: str, result: str, *answers: str) -> None:
     """Judge an exercise in each of some files, and write the result."""
     limit_resources()
     attempts = forbid_processes()
+    if len(answers) == 1:  # of several, nobody knows whose the time was
+        signal.signal(signal.SIGXCPU, _end_answer)
     told = [judge(exercise_of(exercise), Path(folder), each, attempts) for each in answers]
     Path(result).write_text(json.dumps({"told": told}), encoding="utf-8")
     os._exit(0)  # at once, whatever threads the student's code has started
