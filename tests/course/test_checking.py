@@ -9,6 +9,7 @@ import pytest
 from kminilog.course.comparing import SENTENCE_CHARACTERS, as_text
 from kminilog.course.judging.checking import check, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
+from kminilog.course.judging.limits import CPU_SECONDS
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import all_labs, checks_of, exercise_of, lab_of
@@ -128,9 +129,10 @@ def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypat
 
 def test_call_that_does_not_end_is_named_of_several_cases(tmp_path):
     answer = "def may_retry(attempts, retries, error):\n    while attempts < 2: pass\n"
-    status, _, sentence = told(start_lab(tmp_path, number=7), "7.7", answer)
-    assert status == TIMEOUT
-    assert "does not end, for may_retry(1, 3, Le" in sentence
+    folder = start_lab(tmp_path, answer, 7)
+    found = outcomes_of(folder, "7.7")["7.7"]
+    assert (found.status, found.computed_seconds) == (TIMEOUT, CPU_SECONDS)
+    assert "does not end, for may_retry(1, 3, Le" in sentence_of(found)
 
 
 def test_command_that_is_killed_says_so(folder):

@@ -33,6 +33,7 @@ from kminilog.course.comparing import (
 )
 from kminilog.course.judging.exposing import expose, left_out_but_unmasked
 from kminilog.course.judging.limits import (
+    CPU_SECONDS,
     BoundedOutput,
     Forbidden,
     forbid_processes,
@@ -95,7 +96,8 @@ def judge(
         name, values = name_call("raised", compare.unanswered if line else "", values)
         told |= {"state": "error", "name": name, "values": values}
         told |= {"traceback": traceback.format_exc(), "line": line_in(error, answers)}
-    told["computed_seconds"] = time.process_time() - began
+    is_endless = told["state"] == "timeout"
+    told["computed_seconds"] = CPU_SECONDS if is_endless else time.process_time() - began
     return told | {"comparisons": compare.count, "printed": printed.kept}
 
 
