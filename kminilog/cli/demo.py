@@ -30,10 +30,12 @@ from kminilog.cli.shared.topic_files import describe_topic, offset_range
 from kminilog.course.steps.documents_log import OFFSET, write_documents_log
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
+from kminilog.format.index_entry import decode_entries
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found
+from kminilog.storage.retention import expired_segments
 from kminilog.text import count, table
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ CLIENT_ADDRESS = r"^(\S+)"
 _ROWS = 10_000
 _SEGMENTS = 12  # about so many in all, so that the search has several names to choose from
 _SMALLEST_SEGMENT_BYTES = 1 << 16
+# Of the documents' log: its entries 3,497 and 6,1407 and 8,1686; and less than two of its segments.
+_SHOWN_ENTRIES = 3
+_RETENTION_BYTES = 14_000_000
 
 
 class Done(NamedTuple):
@@ -130,8 +135,21 @@ def _show_documents(log_dir_path: Path, as_json: bool, *, is_kept: bool) -> int:
         write_document(whole)
     else:
         write_lines(render_text(of_search(search)))
+        write_lines(["", *_index_and_retention(search, found)])
         write_lines(["", *_files(log_dir_path, is_kept)])
     return 0
+
+
+def _index_and_retention(search: Search, found: Found) -> Iterator[str]:
+    """Yield how the index of the segment begins, and what retention would delete of the log."""
+    index = found.segment.index.path
+    first = decode_entries(index.read_bytes())[:_SHOWN_ENTRIES]
+    shown = ", ".join(f"{entry.relative_offset},{entry.position}" for entry in first)
+    yield f"== Index: {index.name} begins with the entries {shown}"
+    settings = TopicSettings(retention_ms=-1, retention_bytes=_RETENTION_BYTES)
+    expired = expired_segments(search.reader.segments(), settings, now_ms=0)
+    yield f"== Retention: with retention.bytes = {_RETENTION_BYTES}, `kminilog retain` would delete"
+    yield f"   {', '.join(segment.name for segment in expired)}, and no newer segment"
 
 
 @contextmanager

@@ -97,8 +97,11 @@ def test_demo_of_the_documents_finds_their_message_without_spark(kminilog, tmp_p
     assert found["index_entry"] == {"offset": 368775, "position": 1407, "relative_offset": 6}
     index = (kept / "kminilog-data" / "documents-0" / "00000000000000368769.index").read_bytes()
     assert index.startswith(bytes.fromhex("00000003 000001f1"))  # their entry 3,497
-    text = kminilog.ok("demo", "--documents").out
-    assert "Found: offset 368776 stands at byte 1500" in " ".join(text.split())
+    text = " ".join(kminilog.ok("demo", "--documents").out.split())
+    assert "Found: offset 368776 stands at byte 1500" in text
+    assert "00000000000000368769.index begins with the entries 3,497, 6,1407, 8,1686 " in text
+    oldest = "00000000000000000000"
+    assert f"`kminilog retain` would delete {oldest}, and no newer segment" in text
     assert_one_line(kminilog("demo", "--documents", "--master", "local[1]"), 2, "without Spark")
     for option in ("--rows", "--seed"):
         assert_one_line(kminilog("demo", "--documents", option, 5), 2, "drop --rows and --seed")
