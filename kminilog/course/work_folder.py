@@ -252,18 +252,22 @@ def place_for_labs(directory: Path) -> Path:
     return inside.parent if inside else directory
 
 
-def folders_below(directory: Path) -> list[WorkFolder]:
+def folders_below(directory: Path) -> tuple[list[WorkFolder], list[Path]]:
     """Return the work folders in a directory and below it, or beside the one that it is in.
 
-    At most three directories deep; of each lab the first by name. DamagedProgressError as `find`.
+    At most three directories deep; of each lab the first by name, and the others as the second
+    list. DamagedProgressError as `find`.
     """
     found: dict[int, WorkFolder] = {}
+    others: list[Path] = []
     for place in _places_below(place_for_labs(directory.absolute()), _LOOKED_IN):
         number = lab_in(place)
-        if number is not None and number not in found:
+        if number in found:
+            others.append(place)
+        elif number is not None:
             folder = found[number] = WorkFolder(lab_of(number), place)
             folder.progress = read_progress(place / PROGRESS_FILE)
-    return [found[number] for number in sorted(found)]
+    return [found[number] for number in sorted(found)], others
 
 
 def _places_below(place: Path, levels: int) -> Iterator[Path]:

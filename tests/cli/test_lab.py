@@ -683,6 +683,11 @@ def test_run_all_swaps_in_what_passes_in_all_folders_below(tmp_path):
     assert "offset           = 368776\n" in ran.out
     os.chdir(tmp_path / "term" / "02_segment")  # the folders beside it count as well
     assert spawned("run", "all", "--", "step", "list").err == banner
+    start_lab(tmp_path / "zz", HEADER)
+    os.chdir(tmp_path)
+    left_out = f"{tmp_path / 'zz' / '01_message'} is left out: another folder of the same lab"
+    said = f"{left_out} comes first\n"
+    assert spawned("run", "all", "--", "step", "list").err == said + banner
 
 
 def test_run_all_without_a_folder_says_how_to_begin(tmp_path):

@@ -47,6 +47,7 @@ from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
 from kminilog.course.work_folder import WorkFolder, folders_below, number_around
+from kminilog.text import printable
 
 NOT_YET = 1
 Result = TypeVar("Result")
@@ -202,7 +203,12 @@ def _watch_one(
 @course_options
 def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     """Run any command on the functions of yours that pass: of lab N, or of all labs."""
-    folders = folders_below(Path.cwd()) if lab == "all" else [folder_of(lab_of(lab))]
+    if lab == "all":
+        folders, others = folders_below(Path.cwd())
+        for place in others:
+            complain(catalogue.say("folder-left-out", folder=printable(place)))
+    else:
+        folders = [folder_of(lab_of(lab))]
     if not folders:
         raise click.UsageError(catalogue.say("no-progress"))
     answers: list[tuple[str, int, list[str]]] = []
