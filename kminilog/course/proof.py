@@ -149,7 +149,10 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
         for exercise in wanted:
             if exercise.left_out:
                 source = str(folder.answers_path)
-                for name in left_out_but_unmasked(exercise, folder.path, source):
+                unmasked = left_out_but_unmasked(exercise, folder.path, source)
+                if unmasked is None:
+                    yield Flaw(exercise.id, "what it leaves out was not checked: no time was left")
+                for name in unmasked or ():
                     yield Flaw(exercise.id, f"an input unmasks {name}, which it leaves out")
             yield from _flaws_of_wrong(exercise, folder, text)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

@@ -62,6 +62,7 @@ def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
     assert first["02-wrong"]["reason_code"] == "size-includes-12"
     assert "header(0, 4 bytes) gave" in first["02-wrong"]["reason"]
     assert first["03-hanging"]["seconds"] == "3"
+    assert first["03-hanging"]["reason"].endswith(" does not end")  # for no call by name
     assert first["06-tampered"]["tampered"] == "checks.py"
     assert (first["01-right"]["same_seed_as"], first["01-right"]["late"]) == ("07-copied", "")
     assert first["07-copied"]["same_seed_as"] == "01-right"

@@ -5,6 +5,7 @@ import pytest
 from kminilog.cli.lab.texts import summary_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.grading import judged as graded
+from kminilog.course.judging import checking
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.proof import exposed_in
@@ -145,3 +146,12 @@ def test_exposed_names_what_counts_and_what_is_left_out():
     assert (exposed.exercise, exposed.of) == ("4.9", "4.1")
     assert "slot_linear" in exposed.counted
     assert "slot_unwatched" in exposed.left_out
+
+
+def test_what_is_left_out_is_unknown_if_the_judge_has_no_time(tmp_path, monkeypatch):
+    folder = start_lab(tmp_path, number=4)
+    (right,) = answers_to(exercise_of("4.9"), RIGHT)[:1]
+    asked = exercise_of("4.9"), folder.path, str(right)
+    assert checking.left_out_but_unmasked(*asked) == []
+    monkeypatch.setattr(checking, "_JUDGE_SECONDS", 0.01)
+    assert checking.left_out_but_unmasked(*asked) is None

@@ -377,10 +377,13 @@ def run_judge_of_all(
     return [_as_told(exercise, told, None) for told in ran.result["told"]]
 
 
-def left_out_but_unmasked(exercise: Exercise, folder: Path, source: str) -> list[str]:
-    """Return which wrong answers the inputs of a trusted file unmask although none should."""
+def left_out_but_unmasked(exercise: Exercise, folder: Path, source: str) -> list[str] | None:
+    """Return which wrong answers the inputs of a trusted file unmask although none should.
+
+    None if nobody knows: the process has not come to its end.
+    """
     ran = _judge(exercise, folder, source)
-    return list((ran.result or {"told": [{}]})["told"][0].get("value") or ())
+    return None if ran.result is None else list(ran.result["told"][0].get("value") or ())
 
 
 def _judged_jobs(
