@@ -19,8 +19,7 @@ _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
 _OTHER_CHARACTERS = 58  # of a sentence that names answer, exercise, line and call
 _LEAST_OF_CALL = 20
 _HEX = re.compile("[0-9a-f]+")
-_BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_BEFORE_QUOTE = re.compile(r"(^|\W)b?$")
+_CLOSING = "'\")]}"
 _UNDEFINED = " is not defined"
 
 
@@ -252,7 +251,7 @@ def around_difference(got: str, expected: str) -> tuple[str, str]:
 
 
 def shortened(text: str, characters: int) -> str:
-    """Return a text, or its beginning and `…`: quotes and brackets that are open are closed.
+    """Return a text, or its beginning and `…`; a quote or a bracket at its end stays there.
 
     >>> shortened("encode(1, 2)", 10), shortened("take(17): 0 available", 16)
     ('encode(1…)', 'take(17): 0 ava…')
@@ -263,25 +262,8 @@ def shortened(text: str, characters: int) -> str:
         return text
     if text.endswith(_UNDEFINED) and characters > 2 * len(_UNDEFINED):
         return shortened(text.removesuffix(_UNDEFINED), characters - len(_UNDEFINED)) + _UNDEFINED
-    kept = text[: characters - 1]
-    while kept and len(kept) + 1 + len(_closing(kept)) > characters:
-        kept = kept[:-1]
-    return f"{kept}…{_closing(kept)}"
-
-
-def _closing(text: str) -> str:
-    """Return the quotes and brackets that close those that are open at the end of a text."""
-    waiting = ""
-    for place, letter in enumerate(text):
-        if waiting and letter == waiting[0]:
-            waiting = waiting[1:]
-        elif waiting[:1] in ("'", '"'):
-            continue
-        elif letter in _BRACKETS:
-            waiting = _BRACKETS[letter] + waiting
-        elif letter in "'\"" and _BEFORE_QUOTE.search(text[:place]):
-            waiting = letter + waiting
-    return waiting
+    end = f"…{text[-1]}" if text[-1] in _CLOSING else "…"
+    return text[: characters - len(end)] + end
 
 
 def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
