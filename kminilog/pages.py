@@ -2,7 +2,7 @@ r"""Pages from the templates in `templates/`: what stands in files and messages 
 
     base.html                          what every page has: its policy, its style, its title
     report.html, step.html, ...        one for each kind of page
-    pages.css                          the one style sheet, light and dark
+    picture.css, pages.css             colours and pictures, then all else; light and dark
     viewer.js                          the script of a step-through
 
 Whatever a template shows is made printable (text.py), then escaped by markupsafe. A template cannot
@@ -85,8 +85,8 @@ def _environment() -> "Environment":
     )
     del found.filters["safe"]
     found.filters |= {"grouped": grouped, "counted": counted, "code": _code, "script": _script}
-    found.filters["sha256"] = _digest
-    for name in ("pages.css", "viewer.js"):
+    found.filters |= {"sha256": _digest, "short": _short}
+    for name in ("picture.css", "pages.css", "viewer.js"):
         content, *_ = loader.get_source(found, name)
         found.globals[name.replace(".", "_")] = Markup(content)
     return found
@@ -117,6 +117,15 @@ def _script(document: str) -> "Markup":
 
     assert not set("<>&") & set(document)
     return Markup(document)
+
+
+def _short(number: float) -> str:
+    """Return a number for a drawing, to a tenth.
+
+    >>> _short(12.04), _short(0.26)
+    ('12', '0.3')
+    """
+    return f"{number:.1f}".removesuffix(".0")
 
 
 def _digest(content: str) -> str:

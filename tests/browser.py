@@ -36,13 +36,26 @@ LOW_CONTRAST = """() => {
     }
     return [255, 255, 255];
   };
+  // Of text in a picture: its fill, and that of the rectangle that it stands in.
+  const drawn = (element) => {
+    const back = behind(element);
+    const box = element.parentElement.querySelector(":scope > rect");
+    const style = box && element.textContent && getComputedStyle(box);
+    if (!style || style.fill === "none" || element.previousElementSibling !== box) return back;
+    const share = Number(style.opacity) * Number(style.fillOpacity);
+    return parse(style.fill).slice(0, 3).map((one, n) => one * share + back[n] * (1 - share));
+  };
   const found = [];
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || !element.checkVisibility() || element.closest("script,style,:disabled")) continue;
-    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
+    const isText = own && element.checkVisibility();
+    if (!isText || element.closest("script,style,title,:disabled")) continue;
+    const style = getComputedStyle(element);
+    const isDrawn = element.matches("svg text");
+    const [a, b] = [light(parse(isDrawn ? style.fill : style.color)),
+      light(isDrawn ? drawn(element) : behind(element))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push([element.className, element.textContent.slice(0, 40), ratio]);
+    if (ratio < 4.5) found.push([element.outerHTML.slice(0, 80), ratio]);
   }
   return found;
 }"""

@@ -9,17 +9,19 @@
   const place = document.getElementById("place");
   const jump = document.getElementById("jump");
   const help = document.getElementById("help");
+  const dots = document.getElementById("dots");
+  const done = document.getElementById("done");
   const SHOWN_BYTES = 480;
   const SHOWN_BESIDE = 64; // of a file without focus, beside one that has it
-  const PALETTE = 10;
-  const kinds = [...new Set(trace.fields.map((field) => field.kind))];
   const files = new Map(trace.files.map((file) => [file.name, {
     ...file,
     data: Uint8Array.from(file.hex.match(/../g) || [], (pair) => parseInt(pair, 16)),
     fields: trace.fields.filter((field) => field.file === file.name),
   }]));
   const hasAddress = location.protocol !== "about:"; // in the frame of a notebook it has none
-  const answered = new Set();
+  const given = new Map(); // for each question, the numbers of the answers that were given
+  const answered = new Set(); // right, or told
+  const quizzes = trace.steps.flatMap((step, index) => step.ask ? [index + 1] : []);
   let current = 0;
 
   const hex = (number, digits) => number.toString(16).padStart(digits, "0");
@@ -36,14 +38,17 @@
     if (text !== undefined) element.textContent = printable(text);
     return element;
   };
-  const colour = (kind) => kind === "unparsed" ? "unparsed" : "c" + (kinds.indexOf(kind) % PALETTE);
+  const isWaiting = (number) => Boolean(trace.steps[number - 1].ask) && !answered.has(number);
+
+  // The section whose state is to be seen: while a question waits, that of the step before it.
+  const evidence = () => sections[current - 1 - (isWaiting(current) && current > 1)];
 
   function show(number, isToBeLinked = true) {
+    const places = current ? placesIn(evidence()) : null;
     current = Math.min(Math.max(number, 1), sections.length);
-    sections.forEach((section, index) => {
-      section.classList.toggle("current", index === current - 1);
-      section.classList.toggle("waiting", Boolean(trace.steps[index].ask) && !answered.has(index + 1));
-    });
+    showSections();
+    if (places) move(places, evidence());
+    done.value = current;
     place.textContent = `${current} / ${sections.length}`;
     if (hasAddress) place.href = `#step/${current}`;
     else place.removeAttribute("href");
@@ -56,11 +61,50 @@
     window.scrollTo(0, 0);
   }
 
+  function showSections() {
+    sections.forEach((section, index) => {
+      section.classList.toggle("current", index === current - 1);
+      section.classList.toggle("waiting", isWaiting(index + 1));
+      section.classList.toggle("before", index === current - 2 && isWaiting(current));
+    });
+    markAnswers();
+  }
+
+  const fileOf = (element) => element.closest("[data-file]")?.dataset.file;
+  const MOVING = ".bar[data-key], [data-file] .bar";
+  // What stays the same thing has the same key; of bytes, this is where they begin.
+  const keyOf = (bar) => bar.dataset.key ?? `${fileOf(bar)} ${bar.dataset.start}`;
+
+  // What a picture shows: the place of each bar that stays the same thing from step to step.
+  function placesIn(section) {
+    const picture = section.querySelector(".picture");
+    if (!picture) return new Map();
+    const corner = picture.getBoundingClientRect();
+    return new Map([...picture.querySelectorAll(MOVING)].map((bar) => {
+      const box = bar.getBoundingClientRect();
+      return [keyOf(bar), { x: box.x - corner.x, y: box.y - corner.y }];
+    }));
+  }
+
+  // Let the bars of a picture come from where they stood before, in a fifth of a second.
+  function move(before, section) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const now = placesIn(section);
+    const scale = 1 / (section.querySelector(".picture")?.getScreenCTM().a || 1);
+    section.querySelectorAll(MOVING).forEach((bar) => {
+      const [old, place] = [before.get(keyOf(bar)), now.get(keyOf(bar))];
+      const shift = old && [(old.x - place.x) * scale, (old.y - place.y) * scale];
+      if (shift && Math.abs(shift[0]) + Math.abs(shift[1]) < 1) return;
+      const from = shift ? { transform: `translate(${shift[0]}px, ${shift[1]}px)` } : { opacity: 0 };
+      bar.animate([from, shift ? { transform: "none" } : { opacity: 1 }], 200);
+    });
+  }
+
   // While a question waits, the bytes are those of the step before: the step's own may tell the answer.
   function showBytes() {
-    const step = trace.steps[current - 1];
-    const isWaiting = step.ask && !answered.has(current);
-    const ends = (isWaiting ? trace.steps[current - 2]?.state.ends : step.state.ends) || {};
+    const step = trace.steps[current - 1 - (isWaiting(current) && current > 1)];
+    const isHidden = isWaiting(current) && current === 1;
+    const ends = isHidden ? {} : step.state.ends;
     const names = Object.keys(ends);
     root.classList.toggle("has-bytes", names.length > 0);
     bytesPanel.querySelectorAll(".file").forEach((old) => old.remove());
@@ -72,8 +116,8 @@
       const isWhole = file.data.length === file.size_bytes;
       const size = isWhole ? `${end} bytes` : `${file.size_bytes} bytes, ${end - file.start} of them here`;
       part.append(make("h3", "", `${name}: ${size}`));
-      const focus = isWaiting ? [] : step.focus.filter((range) => range.file === name);
-      const isBeside = !focus.length && step.focus.length && !isWaiting;
+      const focus = step.focus.filter((range) => range.file === name);
+      const isBeside = !focus.length && step.focus.length;
       part.append(hexView(file, end, focus, isBeside ? SHOWN_BESIDE : SHOWN_BYTES));
       bytesPanel.insertBefore(part, inspector);
     });
@@ -118,7 +162,8 @@
   }
 
   function fieldBox(file, field, fileEnd, isInFocus) {
-    const box = make("span", `field ${colour(field.kind)}${isInFocus ? " in-focus" : ""}`);
+    const box = make("span", `field f-${field.kind}${isInFocus ? " in-focus" : ""}`);
+    Object.assign(box.dataset, { file: file.name, start: field.start, end: field.end });
     const label = make("span", "label", field.name);
     label.append(make("span", "at", ` @${field.start}`));
     box.append(label);
@@ -144,13 +189,13 @@
   }
 
   function inspect(file, field, at, box) {
-    bytesPanel.querySelectorAll(".lit").forEach((old) => old.classList.remove("lit"));
+    light(null);
     inspector.replaceChildren();
     if (!file) {
       inspector.append(make("p", "rest", "Point at a byte; a click keeps it. Or press b and use the arrow keys."));
       return;
     }
-    box.classList.add("lit");
+    light(box);
     const bytes = file.data.slice(field.start - file.start, field.end - file.start);
     const byte = file.data[at - file.start];
     const character = byte >= 32 && byte < 127 ? `, “${String.fromCharCode(byte)}”` : "";
@@ -170,6 +215,33 @@
     lines.push(`as text: ${JSON.stringify(text)}${bytes.length > 64 ? " …" : ""}`);
     lines.forEach((line) => inspector.append(make("p", "", line)));
     if (trace.what_if && trace.what_if.file === file.name) inspector.append(whatIf(file, at, byte));
+  }
+
+  function showSame(one, other) {
+    const [{ start, end, row }, { start: from, end: to, row: line }] = [one.dataset, other.dataset];
+    return one === other || (row !== undefined && row === line)
+      || (start !== undefined && fileOf(one) === fileOf(other) && Number(start) < Number(to) && Number(from) < Number(end));
+  }
+
+  // Light what shows the same as an element: a bar, the fields of its bytes, its row in a table.
+  function light(chosen) {
+    document.querySelectorAll(".lit").forEach((old) => old.classList.remove("lit"));
+    if (!chosen) return;
+    const bars = [...evidence().querySelectorAll(".bar")].filter((bar) => showSame(bar, chosen));
+    const lit = new Set([chosen, ...bars]);
+    const others = chosen.classList.contains("field") ? "tr[data-row]" : ".field, tr[data-row]";
+    for (const other of [...bytesPanel.querySelectorAll(others), ...evidence().querySelectorAll(others)]) {
+      if (bars.some((bar) => showSame(bar, other))) lit.add(other);
+    }
+    lit.forEach((one) => one.classList.add("lit"));
+  }
+
+  for (const event of ["mouseover", "click"]) {
+    document.addEventListener(event, ({ target }) => {
+      const chosen = target.closest?.(".bar, tr[data-row]");
+      if (chosen && !isChosen()) light(chosen);
+      if (event === "click" && chosen?.dataset.answer && isWaiting(current)) choose(current, chosen.dataset.answer);
+    });
   }
 
   function whatIf(file, at, byte) {
@@ -199,37 +271,89 @@
     const box = make("div", "ask quiz");
     box.append(make("p", "", question));
     const buttons = make("div", "choices");
-    const verdict = make("p", "verdict");
-    verdict.setAttribute("role", "status");
     choices.forEach((choice) => {
       const button = make("button", "", choice.answer);
       button.type = "button";
-      button.addEventListener("click", () => {
-        verdict.className = `verdict ${choice.is_right ? "is-right" : "is-wrong"}`;
-        const judged = choice.is_right ? "Right" : "Not";
-        verdict.textContent = printable(`${judged} ${choice.answer}: ${choice.why}`);
-        if (choice.is_right) reveal(number);
-      });
+      button.addEventListener("click", () => choose(number, choice.answer));
       buttons.append(button);
     });
-    const tellMe = make("button", "", "Show the answer");
+    const tellMe = make("button", "tell", "Show the answer");
     tellMe.type = "button";
-    tellMe.addEventListener("click", () => {
-      const right = choices.find((choice) => choice.is_right);
-      verdict.className = "verdict is-right";
-      verdict.textContent = printable(`It is ${right.answer}: ${right.why}`);
-      reveal(number);
-    });
+    tellMe.addEventListener("click", () => choose(number, null));
     buttons.append(tellMe);
+    const verdict = make("p", "verdict");
+    verdict.setAttribute("role", "status");
     box.append(buttons, verdict);
     old.before(box);
     old.classList.add("on-paper");
   }
 
-  function reveal(number) {
-    answered.add(number);
-    sections[number - 1].classList.remove("waiting");
-    showBytes();
+  // Take an answer to a question, or tell it if it is null.
+  function choose(number, answer) {
+    const { choices } = trace.steps[number - 1].ask;
+    const right = choices.find((choice) => choice.is_right);
+    const choice = choices.find((one) => one.answer === answer) || right;
+    const so_far = given.get(number) || [];
+    given.set(number, [...so_far, answer === null ? -1 : choices.indexOf(choice)]);
+    const verdict = sections[number - 1].querySelector(".verdict");
+    verdict.className = `verdict ${choice.is_right ? "is-right" : "is-wrong"}`;
+    const judged = answer === null ? "It is" : choice.is_right ? "Right" : "Not";
+    verdict.textContent = printable(`${judged} ${choice.answer}: ${choice.why}`);
+    if (choice.is_right) {
+      const places = placesIn(evidence());
+      answered.add(number);
+      showSections();
+      move(places, evidence());
+      showBytes();
+    } else markAnswers();
+  }
+
+  // Say of each answer that was given what it was; a dot for each question, and all at the end.
+  function markAnswers() {
+    for (const number of quizzes) {
+      const { choices } = trace.steps[number - 1].ask;
+      const buttons = sections[number - 1].querySelectorAll(".choices button:not(.tell)");
+      (given.get(number) || []).filter((index) => index >= 0).forEach((index) => {
+        buttons[index].classList.add(choices[index].is_right ? "is-right" : "is-wrong");
+      });
+    }
+    const first = (number) => {
+      const index = given.get(number)?.[0];
+      return index === undefined ? "open" : index >= 0 && trace.steps[number - 1].ask.choices[index].is_right ? "right" : "not";
+    };
+    dots.replaceChildren(...quizzes.map((number) => {
+      const dot = make("a", `dot ${first(number)}`, { open: "○", right: "●", not: "✗" }[first(number)]);
+      if (hasAddress) dot.href = `#step/${number}`;
+      dot.title = `question of step ${number}: ${{ open: "open", right: "right at once", not: "not at once" }[first(number)]}`;
+      return dot;
+    }));
+    const right = quizzes.filter((number) => first(number) === "right").length;
+    const open = quizzes.filter((number) => first(number) === "open");
+    summary.textContent = `Questions: ${right} of ${quizzes.length} right at once`
+      + (open.length ? `; open: ${open.map((number) => `step ${number}`).join(", ")}.` : ".");
+  }
+
+  // Show a step each second and a half, until the end or a question.
+  let playing = 0;
+  function play() {
+    clearInterval(playing);
+    if (playing) { playing = 0; } else {
+      playing = setInterval(() => {
+        if (current === sections.length || isWaiting(current)) play();
+        else show(current + 1);
+      }, 1500);
+    }
+    document.getElementById("play").textContent = playing ? "❚❚" : "▶";
+  }
+
+  function fillScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else root.requestFullscreen?.();
+  }
+
+  function changeTheme() {
+    const isDark = (root.style.colorScheme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    root.style.colorScheme = isDark ? "light" : "dark";
   }
 
   function fromHash(isToBeLinked) {
@@ -256,9 +380,19 @@
       if (event.key === "Escape") target.blur();
       return;
     }
+    if (target.tagName === "BUTTON" && event.key === " ") return;
+    if (/^[1-9]$/.test(event.key) && isWaiting(current)) {
+      const choice = trace.steps[current - 1].ask.choices[Number(event.key) - 1];
+      if (choice) choose(current, choice.answer);
+      return;
+    }
+    const [on, back] = [() => show(current + 1), () => show(current - 1)];
     const action = {
-      ArrowRight: () => show(current + 1), ArrowLeft: () => show(current - 1),
+      ArrowRight: on, PageDown: on, " ": on, ArrowLeft: back, PageUp: back,
       Home: () => show(1), End: () => show(sections.length),
+      a: () => { if (isWaiting(current)) choose(current, null); },
+      n: () => show(quizzes.find((number) => number > current) || sections.length),
+      p: play, f: fillScreen, t: changeTheme,
       g: () => { jump.focus(); jump.select(); },
       b: () => { firstByte()?.focus(); },
       "?": () => (help.open ? help.close() : help.showModal()),
@@ -271,10 +405,15 @@
     ["next", () => current + 1], ["last", () => sections.length]]) {
     document.getElementById(id).addEventListener("click", () => show(go()));
   }
+  for (const [id, act] of [["play", play], ["screen", fillScreen], ["theme", changeTheme]]) {
+    document.getElementById(id).addEventListener("click", act);
+  }
   document.getElementById("keys").addEventListener("click", () => help.showModal());
   jump.max = sections.length;
   jump.addEventListener("change", () => { show(Number(jump.value) || current); jump.blur(); });
   window.addEventListener("hashchange", () => fromHash(false));
+  const summary = make("p", "summary");
+  if (quizzes.length) sections[sections.length - 1].lastElementChild.append(summary);
   sections.forEach((section, index) => ask(section, index + 1));
   root.classList.add("js");
   fromHash(false);

@@ -208,7 +208,7 @@ def document(
     impossible `segment_bytes`, ValueError for more bytes than can be shown.
     """
     settings = TopicSettings(segment_bytes=segment_bytes, index_interval_bytes=INTERVAL_BYTES)
-    recording = Recording("append-roll", "append-roll: a log grows, and a new segment begins")
+    recording = Recording("append-roll", "How a log grows, and when a new segment begins")
     with temporary_log(dialect, settings) as log:
         done = list(appends(log, messages))
         for segment in log.segments():

@@ -21,7 +21,16 @@ from typing import NamedTuple
 from kminilog.cluster.requests import decode_request
 from kminilog.config import complete_config
 from kminilog.course.replays.stepped_callers import Caller, SteppedPool
-from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
+from kminilog.course.steps.document import (
+    Ask,
+    Bar,
+    ByteRange,
+    Document,
+    Picture,
+    PictureLane,
+    Table,
+    Value,
+)
 from kminilog.course.steps.field_layout import message_fields
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.errors import BufferExhaustedError
@@ -250,18 +259,23 @@ def _say_kept(recording: Recording, stepped: SteppedPool) -> None:
     waiting = Waiting(SendFuture(), None)
     accumulator.append(TopicPartition("orders", 0), b"ann", b"pays 5", len(FIRST), waiting)
     (batch,) = accumulator.drain()
+    memory = stepped.pool.memory_bytes
     before = stepped.pool.pooled_bytes + stepped.pool.available_bytes
     accumulator.close()
     after = stepped.pool.pooled_bytes + stepped.pool.available_bytes
-    rows: tuple[tuple[Value, ...], ...] = (
-        ("in flight", before, stepped.pool.memory_bytes - before),
-        ("given up, and the producer closed", after, stepped.pool.memory_bytes - after),
-    )
+    rows: list[tuple[Value, ...]] = []
+    lanes = []
+    for name, free in (("in flight", before), ("given up, and the producer closed", after)):
+        used, row = memory - free, (0, len(rows))
+        bars = Bar(0, used, "in flight", "key", row=row), Bar(used, memory, "free", "size", row=row)
+        lanes.append(PictureLane(name, 0, memory, bars, count(memory, "byte")))
+        rows.append((name, free, used))
     recording.step(
         "So the accumulator keeps a buffer out of the pool as long as its batch is in flight, even "
         "if nobody waits for the batch any more. It goes back when the batch is complete.",
         values={**_figures(stepped), "still in the buffer": _value_of(batch.data())},
-        tables=[Table("The batch of the accumulator", ("batch", "free", "in use"), rows)],
+        tables=[Table("The batch of the accumulator", ("batch", "free", "in use"), tuple(rows))],
+        picture=Picture("The memory, before and after the producer is closed", tuple(lanes)),
     )
 
 
@@ -334,6 +348,7 @@ def document(
             "Nothing is made yet.",
             values=_values(run),
             tables=_tables(run),
+            picture=_picture(run),
         )
         for act in default_plan(total_bytes, batch_bytes) if plan is None else plan:
             outcome = run.do(act)
@@ -342,10 +357,13 @@ def document(
                 ask=_question(run, outcome, asked),
                 values=_values(run),
                 tables=_tables(run, () if isinstance(act, TimePasses) else (act.who,)),
+                picture=_picture(run, "" if isinstance(act, TimePasses) else act.who),
             )
         if plan is None:
             say_in_flight(recording, run.stepped)
-            recording.step(_at_the_end(run), values=_values(run), tables=_tables(run))
+            recording.step(
+                _at_the_end(run), values=_values(run), tables=_tables(run), picture=_picture(run)
+            )
     finally:
         run.end()
     return recording.document()
@@ -367,6 +385,35 @@ def _values(run: PoolRun) -> dict[str, Value]:
         "unpooled": pool.available_bytes,
         "waiting calls": pool.waiter_count,
     }
+
+
+def _picture(run: PoolRun, who: str = "") -> Picture:
+    """Return the memory as one lane, and below it who waits, each as long as it needs bytes."""
+    pool, ledger = run.stepped.pool, run.ledger()
+    parts = [(name, caller.size_bytes, "value") for name, caller in run.holders.items()]
+    parts.append(("collected" if run.queue else "in flight", ledger.other_bytes, "key"))
+    size = pool.poolable_size_bytes
+    parts += [("free", size, "size")] * (ledger.pooled_bytes // size)
+    parts.append(("unpooled", ledger.available_bytes, "free"))
+    bars, at = [], 0
+    for number, (name, length, style) in enumerate(parts):
+        if length:
+            key = name if name in run.holders else f"{name} {number - len(run.holders)}"
+            bars.append(Bar(at, at + length, name, "here" if name == who else style, key))
+        at += length
+    waiting, at = [], 0
+    for name, caller in run.queue.items():
+        waiting.append(
+            Bar(at, at + caller.size_bytes, name, "here" if name == who else "key", name)
+        )
+        at += caller.size_bytes
+    lanes = [
+        PictureLane("memory", 0, pool.memory_bytes, tuple(bars), count(pool.memory_bytes, "byte"))
+    ]
+    lanes.append(
+        PictureLane("waiting", 0, max(at, pool.memory_bytes), tuple(waiting), "first come first")
+    )
+    return Picture("The memory of the producer", tuple(lanes))
 
 
 def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:

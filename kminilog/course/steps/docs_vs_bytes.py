@@ -107,7 +107,9 @@ def document(key: bytes | None = None, value: bytes = b"message1") -> Document:
 
     Raises ValueError for a key and a value that are too long to show.
     """
-    recording = Recording("docs-vs-bytes", "One message, three layouts: two dialects and web pages")
+    recording = Recording(
+        "docs-vs-bytes", "One message in three layouts: two dialects, and Kafka's old pages"
+    )
     documented, kafka = encode(DOCUMENTED, 0, key, value), encode(KAFKA, 0, key, value)
     recording.file(_DOCUMENTED, documented, message_fields(_DOCUMENTED, DOCUMENTED, 0, documented))
     recording.file(_KAFKA, kafka, message_fields(_KAFKA, KAFKA, 0, kafka), is_shown=False)

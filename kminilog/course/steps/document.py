@@ -20,8 +20,13 @@ MAX_BYTES = 1 << 16
 MAX_STEPS = 2_000
 MAX_FILES_JSON = 150_000
 """How long the JSON of all files and fields may be, in characters."""
-MAX_STEPS_JSON = 55_000
-"""The same for the steps. A page, which has them as markup too, is then below 400 KB."""
+MAX_LENGTH = 345_000
+"""The same for all of a document, where a step counts `STEP_WEIGHT` times."""
+STEP_WEIGHT = 5
+"""A page has each step as JSON and as markup, together up to so many times its JSON.
+
+So a page is below 400 KB.
+"""
 UNPARSED = "unparsed"
 """The kind of bytes that belong to no field of a message or an entry."""
 
@@ -85,12 +90,61 @@ class Table(NamedTuple):
     marked: tuple[int, ...] = ()
 
 
+class Bar(NamedTuple):
+    """A part of a lane, from `start` to `end`; if they are equal, a mark at a place.
+
+    `style` is the kind of a field, a role such as `here` or `free`, or both: its colour. `key` is
+    the same in each step for what stays the same thing. `row`, a table and a row of it by their
+    numbers, is another view of it.
+    """
+
+    start: int
+    end: int
+    label: str = ""
+    style: str = ""
+    key: str = ""
+    row: tuple[int, int] | None = None
+
+
+class PictureLane(NamedTuple):
+    """An axis from `start` to `end`, to scale: bytes of a file, slots of a list, partitions.
+
+    `note` says what it counts. If `file` has a name, the axis are the bytes of this file, and each
+    bar shows its bytes.
+    """
+
+    name: str
+    start: int
+    end: int
+    bars: tuple[Bar, ...]
+    note: str = ""
+    file: str = ""
+
+
+class Arrow(NamedTuple):
+    """From a place on one lane to a place on another; lanes by their numbers."""
+
+    from_lane: int
+    from_at: float
+    to_lane: int
+    to_at: float
+
+
+class Picture(NamedTuple):
+    """A part of the state as lanes below each other; `title` says what they show."""
+
+    title: str
+    lanes: tuple[PictureLane, ...]
+    arrows: tuple[Arrow, ...] = ()
+
+
 class State(NamedTuple):
-    """All that is true at a step: the files with their ends, named values, tables."""
+    """All that is true at a step: the files with their ends, named values, tables, a picture."""
 
     ends: Mapping[str, int]
     values: Mapping[str, Value]
     tables: tuple[Table, ...]
+    picture: Picture | None = None
 
 
 class Cost(NamedTuple):
@@ -170,10 +224,26 @@ def _check_step(step: Step, files: Mapping[str, File]) -> None:
     for table in step.state.tables:
         assert all(len(row) == len(table.columns) for row in table.rows), table
         assert all(0 <= row < len(table.rows) for row in table.marked), table
+    if step.state.picture:
+        _check_picture(step, step.state.picture)
     if step.ask:
         assert sum(choice.is_right for choice in step.ask.choices) == 1, step.ask
         answers = [choice.answer for choice in step.ask.choices]
         assert len(set(answers)) == len(answers), answers
+
+
+def _check_picture(step: Step, picture: Picture) -> None:
+    for lane in picture.lanes:
+        assert lane.start < lane.end, lane
+        for bar in lane.bars:
+            assert lane.start <= bar.start <= bar.end <= lane.end, (step.say, lane.name, bar)
+            if bar.row:
+                table, row = bar.row
+                assert 0 <= row < len(step.state.tables[table].rows), (step.say, bar)
+    for arrow in picture.arrows:
+        for number, at in ((arrow.from_lane, arrow.from_at), (arrow.to_lane, arrow.to_at)):
+            lane = picture.lanes[number]
+            assert lane.start <= at <= lane.end, (step.say, arrow)
 
 
 def to_json(document: Document) -> dict[str, Any]:
@@ -208,6 +278,7 @@ def _step_json(number: int, step: Step) -> dict[str, Any]:
         "ends": dict(step.state.ends),
         "values": dict(step.state.values),
         "tables": [table._asdict() for table in step.state.tables],
+        "picture": step.state.picture and _picture_json(step.state.picture),
     }
     return {
         "number": number,
@@ -217,6 +288,19 @@ def _step_json(number: int, step: Step) -> dict[str, Any]:
         "state": state,
         "cost": step.cost._asdict(),
     }
+
+
+def _picture_json(picture: Picture) -> dict[str, Any]:
+    lanes = [
+        {**lane._asdict(), "bars": [_bar_json(bar) for bar in lane.bars]} for lane in picture.lanes
+    ]
+    arrows = [arrow._asdict() for arrow in picture.arrows]
+    return {"title": picture.title, "lanes": lanes, "arrows": arrows}
+
+
+def _bar_json(bar: Bar) -> dict[str, Any]:
+    """Return what a bar says; a picture has many, so what is empty is left out."""
+    return {name: value for name, value in bar._asdict().items() if value not in ("", None)}
 
 
 def compact(document: Document) -> str:

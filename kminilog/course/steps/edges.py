@@ -7,12 +7,13 @@ Source: S1 5.2 and 5.3: which file holds the number in a name depends on the dia
 
 from collections.abc import Iterator
 
-from kminilog.course.steps.document import Document, Table
+from kminilog.course.steps.document import Bar, Document, Picture, PictureLane, Table
 from kminilog.course.steps.find_offset import Search, tried
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import segment_name
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.text import count
 
 _OUT_OF_RANGE = "out of range"
 
@@ -26,7 +27,8 @@ def document(reader: PartitionReader) -> Document:
     partition = reader.topic_partition
     if not reader.segments():
         raise ValueError(f"{partition} has no segment, so there is nothing to search")
-    recording = Recording("edges", f"The edges of {partition}")
+    recording = Recording("edges", f"Searches at the edges of {partition}: who holds which offset")
+    _tell_segments(recording, reader)
     rows: list[tuple[int, str, str]] = []
     for offset, where in edges(reader):
         search = tried(reader, offset)
@@ -82,6 +84,47 @@ def _record(
         ask=question_with_enough_choices(question),
         values={"offset": search.offset, "segment": answer if search.found else None},
         tables=[Table("Edges", ("offset", "what it is", "segment"), rows, (len(rows) - 1,))],
+        picture=_picture(search.reader, search.offset, answer),
+    )
+
+
+def _tell_segments(recording: Recording, reader: PartitionReader) -> None:
+    """Say what is there before the first question."""
+    names = [segment_name(segment.base_offset) for segment in reader.segments()]
+    rule = "below" if reader.dialect.named_by_previous else "not above"
+    recording.step(
+        f"{reader.topic_partition} has {count(len(names), 'segment')}, and holds the offsets "
+        f"{reader.log_start_offset} to {reader.log_end_offset - 1}. In the {reader.dialect.name} "
+        f"dialect a search takes the segment with the greatest name {rule} the offset. Where does "
+        "that go wrong first? At a name, and at both ends.",
+        values={"log start": reader.log_start_offset, "log end": reader.log_end_offset},
+        tables=[Table("Segments", ("slot", "name"), tuple(enumerate(names)))],
+        picture=_picture(reader, None, ""),
+    )
+
+
+def _picture(reader: PartitionReader, offset: int | None, answer: str) -> Picture:
+    """Return the segments on the axis of offsets, and where the offset of the search is."""
+    first, end = reader.log_start_offset - 1, reader.log_end_offset + 2
+    names = [segment.base_offset for segment in reader.segments()]
+    starts = [max(name + reader.dialect.named_by_previous, first) for name in names]
+    bars = [
+        Bar(
+            start,
+            max(stop, start),
+            segment_name(name),
+            "here" if segment_name(name) == answer else "",
+        )
+        for name, start, stop in zip(
+            names, starts, [*starts[1:], reader.log_end_offset], strict=True
+        )
+    ]
+    if offset is not None:
+        at = min(max(offset, first), end)
+        bars.append(Bar(at, at, str(offset), key="offset"))
+    return Picture(
+        "The segments by the offsets that they hold",
+        (PictureLane("offsets", first, end, tuple(bars)),),
     )
 
 

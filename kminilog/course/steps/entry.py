@@ -36,7 +36,7 @@ def document(path: Path, at: int | None = None) -> Document:
     data = read_regular(path)
     if at is not None and at >= len(data):
         raise ValueError(f"{path} has no byte {at}: it has {len(data)} bytes")
-    recording = Recording("record", f"{path.name}, entry by entry")
+    recording = Recording("record", f"What an index entry says: {path.name}")
     if not data:
         recording.step(
             f"{path.name} is empty. No message is far enough from the beginning of its log.",

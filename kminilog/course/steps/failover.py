@@ -10,7 +10,7 @@ S4.
 from collections.abc import Iterable, Sequence
 
 from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, FailoverSecond
-from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.text import count
@@ -27,12 +27,13 @@ def document(
     Raises what the replay raises.
     """
     value = "true" if is_switch_on else "false"
-    recording = Recording("failover", f"A broker dies and comes back: {SWITCH} = {value}")
+    recording = Recording("failover", f"Where messages go when a broker dies: {SWITCH} = {value}")
     recording.step(
         f"{PARTITIONS} partitions on {PARTITIONS} brokers, one copy each, so partition 0 is on "
         f"broker 0 alone. The keys 0, 1, 2, 3 come in turn: each second brings "
         f"{count(plan.rounds, 'message')} for each partition.",
         values={SWITCH: value, "messages each second": plan.rounds * PARTITIONS},
+        picture=_picture([], plan),
     )
     seen: list[FailoverSecond] = []
     for second in seconds:
@@ -42,11 +43,13 @@ def document(
             ask=_question(second, is_switch_on=is_switch_on, plan=plan),
             values=_sums(seen),
             tables=[_table(seen)],
+            picture=_picture(seen, plan),
         )
     recording.step(
         _told(seen, is_switch_on=is_switch_on, plan=plan),
         values=_sums(seen),
         tables=[_table(seen, has_sum=True)],
+        picture=_picture(seen, plan),
     )
     return recording.document()
 
@@ -84,6 +87,30 @@ def _table(seen: Sequence[FailoverSecond], *, has_sum: bool = False) -> Table:
         marked += 1
     title = "Messages that arrived in each partition"
     return Table(title, (*columns, "what happens"), tuple(rows), (marked,))
+
+
+def _picture(seen: Sequence[FailoverSecond], plan: FailoverPlan) -> Picture:
+    """Return a lane for each broker: how many messages arrived there in each second."""
+    last = len(seen) - 1
+    lanes = []
+    for number in range(PARTITIONS):
+        bars = []
+        for place, one in enumerate(seen):
+            is_dead = number == _DEAD and _is_down(one, plan)
+            arrived = one.by_partition[number]
+            style = (
+                "lost"
+                if is_dead
+                else "here"
+                if place == last
+                else "key"
+                if arrived > plan.rounds
+                else ""
+            )
+            label = "down" if is_dead else str(arrived)
+            bars.append(Bar(place, place + 1, label, style, f"p{number} {place}", row=(0, place)))
+        lanes.append(PictureLane(f"broker {number}, p{number}", 0, plan.seconds, tuple(bars)))
+    return Picture("Messages that arrived, second by second", tuple(lanes))
 
 
 def _is_down(second: FailoverSecond, plan: FailoverPlan) -> bool:
@@ -160,7 +187,7 @@ def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan)
         return ask(
             "Broker 0 is back. How many messages arrive in partition 0 in this second?",
             str(second.by_partition[_DEAD]),
-            "Its own of this second.",
+            "Only the two produced in this second.",
             {
                 str(waited): "Nobody has kept the earlier ones for it: they went elsewhere, or "
                 "were lost.",

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from kminilog.course.steps.document import ByteRange, Document, Field, Table, Value
+from kminilog.course.steps.document import ByteRange, Document, Field, Picture, Table, Value
 from kminilog.course.steps.field_layout import index_fields, message_fields
 from kminilog.course.steps.recorded_search import HeaderRead, Probe, Trace
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.course.steps.search_pictures import entries_picture, names_picture, walk_picture
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
 from kminilog.format.message import CRC_END, SIZE_END
@@ -124,12 +125,14 @@ def record_names(recording: Recording, search: Search) -> None:
         f"{rule} {offset}; if there is none, the first. The names are sorted, so bisection works.",
         values={"offset": offset, "low": 0, "high": len(names)},
         tables=[_names_table(names, None)],
+        picture=names_picture(names, range(len(names)), range(len(names)), None),
     )
     low, high = 0, len(names)
     for probe in search.trace.probes(NAMES):
         goes_right = probe.value < offset or (
             probe.value == offset and not dialect.named_by_previous
         )
+        before = range(low, high)
         low, high = (probe.slot + 1, high) if goes_right else (low, probe.slot)
         recording.spend(probes=1)
         recording.step(
@@ -137,6 +140,7 @@ def record_names(recording: Recording, search: Search) -> None:
             f"{'right' if goes_right else 'left'} of it.",
             values={"offset": offset, "low": low, "high": high},
             tables=[_names_table(names, probe.slot)],
+            picture=names_picture(names, range(low, high), before, probe.slot),
         )
     _record_segment(recording, search, names, rule)
 
@@ -163,6 +167,7 @@ def _record_segment(recording: Recording, search: Search, names: Sequence[int], 
         ask=question_with_enough_choices(question),
         values={"offset": offset, "segment": segment.name},
         tables=[_names_table(names, slot)],
+        picture=names_picture(names, range(slot, slot + 1), range(len(names)), slot),
     )
 
 
@@ -195,6 +200,7 @@ def record_entries(recording: Recording, search: Search) -> None:
         "segment": segment.name,
         "relative offset": relative,
     }
+    every = range(len(entries))
     recording.step(
         f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes: it is sparse, "
         "not every message has one. Its offsets are relative to the number in the name: "
@@ -202,11 +208,21 @@ def record_entries(recording: Recording, search: Search) -> None:
         f"entry that is not above {relative}.",
         values=values,
         tables=[_entries_table(entries, None, taken)],
+        picture=_entries_picture(segment, entries, every, every, None),
     )
+    _record_probes(recording, search, values)
+    _record_entry(recording, search, segment, values)
+
+
+def _record_probes(recording: Recording, search: Search, values: dict[str, Value]) -> None:
+    segment = search.segment
+    entries, name = segment.index.entries(), segment.index.path.name
+    relative = search.offset - segment.base_offset
     low, high = 0, len(entries)
     probed: list[tuple[Value, ...]] = []
     for probe in search.trace.probes(ENTRIES):
         goes_right = probe.value <= relative
+        before = range(low, high)
         low, high = (probe.slot + 1, high) if goes_right else (low, probe.slot)
         side = "right" if goes_right else "left"
         position = entries[probe.slot].position if probe.slot < len(entries) else None
@@ -220,8 +236,8 @@ def record_entries(recording: Recording, search: Search) -> None:
                 focus=focus,
                 values={**values, "low": low, "high": high},
                 tables=[Table("Probes", _PROBED, tuple(probed), (len(probed) - 1,))],
+                picture=_entries_picture(segment, entries, range(low, high), before, probe.slot),
             )
-    _record_entry(recording, search, segment, values)
 
 
 def _record_entry(
@@ -254,13 +270,29 @@ def _record_entry(
     if entry:
         wrong[str(entry.relative_offset)] = "That is the relative offset, not the position."
     question = ask("At which byte of the log does the walk begin?", str(start), _IN_ENTRY, wrong)
+    taken_range = range(0) if slot is None else range(slot, slot + 1)
     recording.step(
         said,
         ask=question_with_enough_choices(question),
         focus=[] if slot is None else recording.in_view(_of_entry(segment.index.path.name, slot)),
         values={**values, "walk begins at byte": start},
         tables=[_entries_table(entries, slot, taken)],
+        picture=_entries_picture(segment, entries, taken_range, taken_range, slot),
     )
+
+
+def _entries_picture(
+    segment: Segment,
+    entries: Sequence[IndexEntry],
+    left: range,
+    before: range,
+    probe: int | None,
+) -> Picture | None:
+    """Return the bisection of the entries; None if there are none."""
+    if not entries:
+        return None
+    names, log_bytes = (segment.index.path.name, segment.log_path.name), segment.file_bytes
+    return entries_picture(*names, entries, log_bytes, left, before, probe)
 
 
 def _show_index(
@@ -317,6 +349,7 @@ def record_walk(recording: Recording, search: Search) -> None:
     name = segment.log_path.name
     passed = stands[:-1] if search.found else stands
     left_out = len(passed) - 2 * _SHOWN_AT_EACH_END
+    drawn = partial(_walk_picture, search, segment)
     for number, stand in enumerate(passed):
         offset, size, *_ = stand.fields
         recording.spend(reads=1, bytes=SIZE_END + size)
@@ -326,6 +359,7 @@ def record_walk(recording: Recording, search: Search) -> None:
                     f"So the walk passes {left_out} more messages, each by its offset, size and "
                     "checksum.",
                     values={"byte": stand.position, "offset there": offset},
+                    picture=drawn(number),
                 )
             continue
         header = ByteRange(name, stand.position, stand.position + CRC_END)
@@ -336,8 +370,18 @@ def record_walk(recording: Recording, search: Search) -> None:
                 f"is {size}: the next message begins {SIZE_END + size} bytes on.",
                 focus=focus,
                 values={"byte": stand.position, "offset there": offset, "size": size},
+                picture=drawn(number),
             )
     _record_result(recording, search, segment)
+
+
+def _walk_picture(search: Search, segment: Segment, now: int | None) -> Picture | None:
+    """Return the walk as it stands at one of its messages."""
+    spans = [(s.position, s.position + SIZE_END + s.fields[1], s.fields[0]) for s in search.stands]
+    if not spans:
+        return None
+    name, log_bytes = segment.log_path.name, segment.file_bytes
+    return walk_picture(name, spans, now, max(log_bytes, spans[-1][1]))
 
 
 def _record_result(recording: Recording, search: Search, segment: Segment) -> None:
@@ -353,6 +397,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
             f"Offset {search.offset} is not there. The log begins with offset {start} and ends "
             f"with {end - 1}. A search never gives the next message in its place.",
             values={**values, "segment": None, "log start": start, "log end": end},
+            picture=_walk_picture(search, segment, None),
         )
         return
     located = search.found.located
@@ -372,6 +417,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
             "scanned messages": located.scanned_messages,
             "scanned bytes": located.scanned_bytes,
         },
+        picture=_walk_picture(search, segment, len(search.stands) - 1),
     )
 
 
@@ -427,7 +473,9 @@ def of_search(search: Search) -> Document:
     partition = search.reader.topic_partition
     if not search.reader.segments():
         raise ValueError(f"{partition} has no segment, so there is nothing to search")
-    recording = Recording("find-offset", f"Where is offset {search.offset} of {partition}?")
+    recording = Recording(
+        "find-offset", f"How a search finds offset {search.offset} of {partition}"
+    )
     record_names(recording, search)
     record_entries(recording, search)
     record_walk(recording, search)

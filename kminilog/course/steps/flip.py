@@ -192,7 +192,7 @@ _SAY_LETTER = {
     "its end, a torn tail.",
     "l": "The lengths are not possible.",
     "m": "The engine knows no such version.",
-    "c": "The bytes do not give the crc.",
+    "c": "The CRC does not match.",
 }
 # The wrong answers of each question, with the thought that leads to each.
 _THOUGHTS = {
@@ -263,7 +263,7 @@ def document(
         )
     letters = all_letters(dialect, data)
     flipped = _Flipped(dialect, key, value, data, letters, split_fields(dialect, data))
-    recording = Recording("flip", "One byte is changed: who notices?")
+    recording = Recording("flip", "One byte is changed: which check notices?")
     recording.file(_FILE, data, message_fields(_FILE, dialect, 0, data))
     recording.what_if = WhatIf(_FILE, letters, MEANINGS)
     recording.step(

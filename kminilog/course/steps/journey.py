@@ -25,7 +25,16 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import LogDirSource
-from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Table, Value
+from kminilog.course.steps.document import (
+    Ask,
+    Bar,
+    ByteRange,
+    Document,
+    Field,
+    PictureLane,
+    Table,
+    Value,
+)
 from kminilog.course.steps.recorded_search import Trace
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import add_index, add_log, message_ends
@@ -309,6 +318,19 @@ _LINE, _BATCH = "line", "batch"
 SHOWN_BYTES = 60
 
 
+_STATIONS = ("line", "record", "partition", "batch", "log", "index", "search", "group")
+
+
+def _at(recording: Recording, station: str) -> None:
+    """Show the way from the line to the group above the next steps, and where they are on it."""
+    here = _STATIONS.index(station)
+    bars = [
+        Bar(place, place + 1, name, "here" if place == here else "seen" if place < here else "free")
+        for place, name in enumerate(_STATIONS)
+    ]
+    recording.way = PictureLane("the way of the line", 0, len(_STATIONS), tuple(bars))
+
+
 def add_line(recording: Recording, line: Line) -> None:
     """Add the line as a file."""
     recording.file(_LINE, line.data, _line_fields(line))
@@ -333,6 +355,7 @@ def _line_fields(line: Line) -> list[Field]:
 def tell_client(recording: Recording, travel: Travel) -> None:
     """Tell what the source, the interceptors and the serialisers do."""
     line, sent = travel.line, travel.intercepted
+    _at(recording, "line")
     whole = [ByteRange(_LINE, 0, len(line.data))] if line.data else []
     recording.step(
         f"A source has a line of {count(len(line.data), 'byte')}, which is to become a message of "
@@ -349,6 +372,7 @@ def tell_client(recording: Recording, travel: Travel) -> None:
         focus=whole,
         values={"key": shown(line.key, SHOWN_BYTES), "value": shown(line.value, SHOWN_BYTES)},
     )
+    _at(recording, "record")
     recording.step(
         "Interceptors see the record first, and may change it. This one puts the time in front of "
         "the value, in ms.",
@@ -377,12 +401,13 @@ def tell_partition(recording: Recording, travel: Travel, partitions: int) -> Non
     )
     if key is not None:
         positive = to_positive(murmur2(key))
-        values |= {"murmur2": murmur2(key), "to_positive": positive}
+        values |= {"murmur2": murmur2(key), "without the sign bit": positive}
         said = (
             f"The partitioner hashes the key by murmur2, and clears the sign bit: {positive} % "
             f"{partitions} = {partition}. Each message with this key goes to {TOPIC}-{partition}, "
             "as long as the number of partitions stays the same."
         )
+    _at(recording, "partition")
     recording.step(
         said, ask=who_chooses(has_key=key is not None), values={**values, "partition": partition}
     )
@@ -394,6 +419,7 @@ def tell_batch(recording: Recording, travel: Travel) -> None:
     alike = "without a key" if travel.line.key is None else "with the same key"
     slot, ours = len(ends) - 1, ByteRange(_BATCH, ends[-2], ends[-1])
     add_log(recording, _BATCH, KAFKA, travel.request)
+    _at(recording, "batch")
     recording.step(
         f"The record waits in a batch for {TOPIC}-{travel.place.partition}, in memory: send has "
         "returned, but a crash would lose it. It is bytes already, in the layout of Kafka's "
@@ -414,6 +440,7 @@ def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None
     first = place.offset - records + 1
     add_log(recording, name, dialect, travel.log, is_shown=False)
     recording.show(name, travel.log_before_bytes)
+    _at(recording, "log")
     recording.step(
         f"The batch goes to the leader of {TOPIC}-{place.partition}. The log ends with offset "
         f"{first - 1}, so the records of the batch get {first} and {place.offset}."
@@ -448,6 +475,7 @@ def tell_index(recording: Recording, travel: Travel) -> None:
     last = before[-1] if before else 0
     distance, slot = located.position - last, len(before)
     add_index(recording, name, travel.entries)
+    _at(recording, "index")
     since = "the message of the last entry" if before else "the beginning of the .log"
     has_entry = is_due(located.position, last, interval)
     said = f"not above index.interval.bytes = {interval}. So the message gets no index entry."
@@ -481,6 +509,7 @@ def tell_search(recording: Recording, travel: Travel) -> None:
     segment, located = travel.found
     offset, trace, entry = travel.place.offset, travel.trace, located.index_entry
     recording.spend(probes=len(trace.probes(NAMES)))
+    _at(recording, "search")
     recording.step(
         f"Somebody asks {TOPIC}-{travel.place.partition} for offset {offset}. The names of the "
         f"files say which segment may hold it: {segment.name}.",
@@ -524,6 +553,7 @@ def tell_consumer(recording: Recording, travel: Travel) -> None:
     """Tell how a group's consumer reads it; the last step has the result."""
     place, located = travel.place, travel.found.located
     share = ", ".join(map(str, travel.share))
+    _at(recording, "group")
     recording.step(
         f"A consumer joins the group {GROUP}. It is alone there, so it gets all partitions. The "
         "group has no committed offsets yet, so it begins with the first messages "
@@ -588,7 +618,7 @@ def document(
     if len(line) > MOST_BYTES:
         raise ValueError(f"a line of {len(line)} bytes; a step-through shows {MOST_BYTES} at most")
     split = split_line(line, separator)
-    recording = Recording("journey", "A line, from its source to a committed offset")
+    recording = Recording("journey", "The way of a line, from its source to a committed offset")
     add_line(recording, split)
     travel = send_through(split, dialect, partitions, chance)
     tell_client(recording, travel)

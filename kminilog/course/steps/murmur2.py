@@ -8,14 +8,24 @@ call, and tests compare the two for any bytes. Source: S0 7; Kafka: Utils.murmur
 issue 1154 for the key, and for what others have computed.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import ByteRange, Document, Field, Table, Value
+from kminilog.course.steps.document import (
+    Bar,
+    ByteRange,
+    Document,
+    Field,
+    Picture,
+    PictureLane,
+    Table,
+    Value,
+)
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.format.hashing import murmur2, to_positive
-from kminilog.text import shown_in
+from kminilog.text import count, shown_in
 
 SEED = 0x9747B28C
 MULTIPLIER = 0x5BD1E995
@@ -97,12 +107,12 @@ def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
     """
     if partitions < 1:
         raise ValueError(f"{partitions} partitions: give at least 1")
-    recording = Recording("murmur2", "murmur2: from a key to its partition")
+    recording = Recording("murmur2", "How murmur2 leads from a key to its partition")
     recording.file(_FILE, key, _fields(key))
     told: dict[str, Value] = {"key": shown_in(key, _SHOWN_COLUMNS)}
     _say_key(recording, key, told)
     for number, one in enumerate(rounds(key)):
-        _say_round(recording, number, one, told)
+        _say_round(recording, key, number, one, told)
     _say_result(recording, key, partitions, told)
     return recording.document()
 
@@ -113,7 +123,7 @@ def result(key: bytes, partitions: int) -> Document:
     >>> dict(result(b"TT0124", 15).final.values)["partition"]
     10
     """
-    recording = Recording("murmur2", "murmur2: from the hash of a key to its partition")
+    recording = Recording("murmur2", "From the hash of a key to its partition")
     _say_result(recording, key, partitions, {})
     return recording.document()
 
@@ -139,10 +149,12 @@ def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> Non
     )
     focus = [ByteRange(_FILE, 0, len(key))] if key else []
     values = {**told, "length": len(key), "words": words, "tail": tail}
-    recording.step(said, focus=focus, values=values)
+    recording.step(said, focus=focus, values=values, picture=_picture(key, 0, 0, {}))
 
 
-def _say_round(recording: Recording, number: int, one: Round, told: Mapping[str, Value]) -> None:
+def _say_round(
+    recording: Recording, key: bytes, number: int, one: Round, told: Mapping[str, Value]
+) -> None:
     said = {
         "length": f"The hash begins with the seed 0x{SEED:08x}, and the length by exclusive or. So "
         "keys that differ only in zero bytes at the end get different hashes.",
@@ -153,14 +165,16 @@ def _say_round(recording: Recording, number: int, one: Round, told: Mapping[str,
         "or, and the hash is multiplied once.",
         "shift by 13": "The upper bits go into the lower ones: exclusive or with the hash shifted "
         "by 13, and a last multiplication.",
-        "shift by 15": "The same by 15, without a multiplication.",
+        "shift by 15": "Then h ^= h >>> 15.",
     }[one.what]
     focus = [ByteRange(_FILE, one.start, one.end)] if one.end else []
     values: dict[str, Value] = {**told, "round": number, "h": f"0x{one.h:08x}"}
     if one.what in ("word", "tail"):
         name = "k" if one.what == "word" else "tail"
         values[name] = f"0x{one.mixed:08x}"
-    recording.step(said, focus=focus, values=values)
+    words = {name: one.mixed} if one.what in ("word", "tail") else {}
+    picture = _picture(key, one.start, one.end, {**words, "h": one.h})
+    recording.step(said, focus=focus, values=values, picture=picture)
 
 
 def _say_result(
@@ -171,11 +185,15 @@ def _say_result(
     values: dict[str, Value] = {**told, "h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
     sign = "Its highest bit is set, so it is negative" if hashed < 0 else "It is not negative here"
     recording.step(
-        f"Java has signed integers: the 32 bits are the number {hashed}. {sign}.", values=values
+        f"Java has signed integers: the 32 bits are the number {hashed}. {sign}.",
+        values=values,
+        picture=_picture(key, 0, 0, {"h": hashed & _MASK}),
     )
-    values["to_positive"] = positive
+    values["without the sign bit"] = positive
     recording.step(
-        "Kafka clears the sign bit: & 0x7fffffff. This is not the absolute value.", values=values
+        "Kafka clears the sign bit: & 0x7fffffff. This is not the absolute value.",
+        values=values,
+        picture=_picture(key, 0, 0, {"h": hashed & _MASK, "positive": positive}),
     )
     results = readings(key, partitions)
     right = results["& 0x7fffffff"]
@@ -194,6 +212,51 @@ def _say_result(
         ask=question if len(question.choices) > 1 else None,
         values={**values, "partition": right},
         tables=[table],
+        picture=_partition_picture(results, partitions),
+    )
+
+
+def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Picture:
+    """Return the key as bytes, and words as their 32 bits, in hex above runs of ones."""
+    lanes = []
+    if key:
+        bars = [
+            Bar(
+                at,
+                min(at + 4, len(key)),
+                key[at : at + 4].hex(" "),
+                "here" if start <= at < end else "key",
+            )
+            for at in range(0, len(key), 4)
+        ]
+        lanes.append(PictureLane("key", 0, len(key), tuple(bars), count(len(key), "byte"), _FILE))
+    for name, word in words.items():
+        text = f"{word:032b}"
+        ones = [Bar(*run.span(), "1" * len(run[0]), "value") for run in re.finditer("1+", text)]
+        lanes.append(PictureLane(name, 0, 32, tuple(ones), f"0x{word:08x}"))
+    return Picture("The key in words of four bytes, and the hash as bits", tuple(lanes))
+
+
+def _partition_picture(results: Mapping[str, int], partitions: int) -> Picture:
+    """Return the partitions, and the one that each reading leads to, where it is one."""
+    right = results["& 0x7fffffff"]
+    by_partition: dict[int, list[str]] = {}
+    for name, result in results.items():
+        by_partition.setdefault(result, []).append(name)
+    bars = [
+        Bar(
+            at,
+            at + 1,
+            str(at),
+            "here" if at == right else "free",
+            row=(0, list(results).index(names[0])),
+        )
+        for at, names in sorted(by_partition.items())
+        if 0 <= at < partitions
+    ]
+    return Picture(
+        "The partition; with a dashed edge, where the other readings lead",
+        (PictureLane("partitions", 0, partitions, tuple(bars)),),
     )
 
 

@@ -61,7 +61,7 @@ def document(dialect: Dialect = KAFKA, key: bytes = b"k", value: bytes = b"v") -
     """
     if not key:
         raise ValueError("the key is empty: give one that is not, to compare it with an empty one")
-    recording = Recording("null-or-empty", f"Null or empty? ({dialect.name} dialect)")
+    recording = Recording("null-or-empty", f"What tells null from empty ({dialect.name} dialect)")
     made = cases(dialect, key, value)
     for one in made.values():
         if one.data is not None:

@@ -11,19 +11,23 @@ hostile; they stay text. Source: ours.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import UNPARSED, ByteRange, Document, compact, digest
+from kminilog.course.steps.document import ByteRange, Document, Picture, compact, digest
+from kminilog.course.steps.drawing import drawn
 from kminilog.course.steps.text import cost_line, field_rows
 from kminilog.pages import framed, render
-
-PALETTE = 10
-"""How many colours pages.css has; a page with more kinds of fields repeats them."""
 
 PAGE_BYTES = 400_000
 """How long a page may be; where bytes in focus would make it longer, scripts alone show them."""
 INDEX_PAGE = "index.html"
 _KEYS = (
-    ("→ ←", "next step, step before"),
+    ("→ ←", "next step, step before; also Space, PageDown and PageUp, as clickers send them"),
     ("Home End", "first step, last step"),
+    ("1 2 3", "answer the question of this step"),
+    ("a", "show the answer"),
+    ("n", "to the next question"),
+    ("p", "play the steps up to the next question; pause"),
+    ("f", "full screen"),
+    ("t", "light or dark"),
     ("g", "go to a step by its number"),
     ("b", "to the bytes; arrow keys move among them, Escape leaves them"),
     ("?", "this list"),
@@ -31,13 +35,13 @@ _KEYS = (
 
 
 class FieldRow(NamedTuple):
-    """Some bytes of one field, in hex; `colour` is the class of its kind in the style sheet."""
+    """Some bytes of one field, in hex; its kind has a colour in the style sheet."""
 
     at: object
     name: object
     data: object
     value: object
-    colour: str
+    kind: str
 
 
 class BytesTable(NamedTuple):
@@ -99,15 +103,22 @@ def _page(document: Document, index: str | None, with_bytes: Collection[int]) ->
         index=index,
         keys=_KEYS,
         steps=[
-            (step, cost_line(step.cost), slot in with_bytes, _tables(document, step.focus))
+            (
+                step,
+                cost_line(step.cost),
+                step.state.picture and drawn(step.state.picture),
+                _rows_drawn(step.state.picture),
+                slot in with_bytes,
+                _tables(document, step.focus),
+                slot + 1,
+            )
             for slot, step in enumerate(document.steps)
         ],
     )
 
 
 def _tables(document: Document, focus: Sequence[ByteRange]) -> list[BytesTable]:
-    colours = _colours(document)
-    kinds = {field.name: colours[field.kind] for field in document.fields}
+    kinds = {field.name: field.kind for field in document.fields}
     return [
         BytesTable(
             *part,
@@ -120,8 +131,7 @@ def _tables(document: Document, focus: Sequence[ByteRange]) -> list[BytesTable]:
     ]
 
 
-def _colours(document: Document) -> dict[str, str]:
-    """Return the class of each kind of fields, in the order of their first appearance."""
-    kinds = list(dict.fromkeys(field.kind for field in document.fields))
-    colours = {kind: f"c{number % PALETTE}" for number, kind in enumerate(kinds)}
-    return {**colours, UNPARSED: UNPARSED}
+def _rows_drawn(picture: Picture | None) -> set[tuple[int, int]]:
+    """Return the rows of tables that bars of a picture stand for."""
+    lanes = picture.lanes if picture else ()
+    return {bar.row for lane in lanes for bar in lane.bars if bar.row}

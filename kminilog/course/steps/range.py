@@ -21,7 +21,16 @@ from kminilog.consumer.assignors.interface import Assignment, Member, in_order
 from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import runs as range_runs
 from kminilog.consumer.assignors.registry import make_assignor
-from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.document import (
+    Arrow,
+    Ask,
+    Bar,
+    Document,
+    Picture,
+    PictureLane,
+    Table,
+    Value,
+)
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import TopicPartition, check_topic
 from kminilog.text import count
@@ -84,6 +93,38 @@ def _cell(had: bool, has: bool) -> str:
 
 def _numbers(given: Iterable[TopicPartition], topic: str) -> set[int]:
     return {partition.partition for partition in given if partition.topic == topic}
+
+
+def owners(
+    topics: Mapping[str, int], assignment: Assignment, before: Assignment | None = None
+) -> Picture:
+    """Return a lane for each member: its partitions, topic beside topic; arrows for what moved."""
+    had = assignment if before is None else before
+    firsts, at = {}, 0
+    for topic, partitions in topics.items():
+        firsts[topic] = at
+        at += partitions
+    ordered = [member.id for member in in_order(Member(id, ()) for id in assignment)]
+    lanes, arrows = [], []
+    owner_before = {partition: member for member, given in had.items() for partition in given}
+    for slot, member in enumerate(ordered):
+        bars = []
+        for partition in sorted(p for p in assignment[member] if p.topic in firsts):
+            place = firsts[partition.topic] + partition.partition
+            old = owner_before.get(partition, member)
+            style = (
+                "here"
+                if old != member
+                else ""
+                if partition.topic == next(iter(topics))
+                else "value"
+            )
+            bars.append(Bar(place, place + 1, str(partition.partition), style, str(partition)))
+            if old != member and old in ordered:
+                arrows.append(Arrow(ordered.index(old), place + 0.5, slot, place + 0.5))
+        lanes.append(PictureLane(member, 0, at, tuple(bars)))
+    title = "Who has which partition of " + " and ".join(topics)
+    return Picture(title, tuple(lanes), tuple(arrows))
 
 
 # ---- the questions
@@ -271,12 +312,21 @@ def document(
     _check(plan)
     before = {name: make_assignor(name).assign(plan.topics, plan.asking()) for name in ASSIGNORS}
     recording = Recording("range", "Who gets which partition: range, multiple and round robin")
+    joined = tuple(enumerate(plan.members))
     recording.step(
-        "An assignor first sorts the members by their ids, as texts; i is a member's place. Each "
+        f"{count(len(plan.members), 'member')} of a group read "
+        f"{count(len(plan.topics), 'topic')}. An assignor decides who gets which partition; each "
         "partition goes to exactly one member of the group.",
+        values={topic: count(partitions, "partition") for topic, partitions in plan.topics.items()},
+        tables=[Table("members in the order in which they joined", ("joined", "member"), joined)],
+        picture=owners(plan.topics, {member: [] for member in plan.ordered}),
+    )
+    recording.step(
+        "An assignor first sorts the members by their ids, as texts; i is a member's place.",
         ask=who_is_first(plan.members, plan.ordered),
         values={"partitions": sum(plan.topics.values()), "members": len(plan.members)},
         tables=[Table("members in order", ("i", "member"), tuple(enumerate(plan.ordered)))],
+        picture=owners(plan.topics, {member: [] for member in plan.ordered}),
     )
     _say_range(recording, plan, before["range"])
     _say_multiple(recording, plan, before["multiple"])
@@ -315,6 +365,7 @@ def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> 
         ask=shares_of_range(topic, partitions, len(plan.members)),
         values=values,
         tables=[grid("range", topic, partitions, given)],
+        picture=owners({topic: partitions}, given),
     )
     shares = range_runs(partitions, len(plan.members))
     for i, (member, (start, taken)) in enumerate(zip(plan.ordered, shares, strict=True)):
@@ -323,6 +374,7 @@ def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> 
             f"{member} starts at {each} × {i} + min({i}, {extra}) = {start}, and takes {taken}.",
             values={**values, "i": i, "start": start, "count": taken},
             tables=[grid("range", topic, partitions, given, marked=(i,))],
+            picture=owners({topic: partitions}, given),
         )
     for topic, partitions in others:
         is_last = topic == others[-1][0]
@@ -332,6 +384,7 @@ def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> 
             ask=totals_of_range(plan.topics, plan.ordered, assignment) if is_last else None,
             values={f"{member} in all": len(assignment[member]) for member in plan.ordered},
             tables=[grid("range", topic, partitions, assignment)],
+            picture=owners(plan.topics, assignment),
         )
 
 
@@ -346,6 +399,7 @@ def _say_multiple(recording: Recording, plan: JoinPlan, assignment: Assignment) 
             ask=last_share_of_multiple(topic, partitions, members),
             values={"P": partitions, "C": members, "M": each, "last member": last},
             tables=[grid("multiple", topic, partitions, assignment, marked=(members - 1,))],
+            picture=owners({topic: partitions}, assignment),
         )
 
 
@@ -358,6 +412,7 @@ def _say_round_robin(recording: Recording, plan: JoinPlan, assignment: Assignmen
             ask=first_of_topic(topic, plan.ordered, assignment, dealt) if dealt else None,
             values={"dealt before": dealt, f"{topic}-0 goes to": plan.ordered[taker]},
             tables=[grid("roundrobin", topic, partitions, assignment, marked=(taker,))],
+            picture=owners({topic: partitions}, assignment),
         )
         dealt += partitions
 
@@ -375,6 +430,7 @@ def _say_side_by_side(
             *grids_side_by_side(plan.topics, before),
             Table("partitions of each member in all", ("member", *ASSIGNORS), counts),
         ],
+        picture=owners(plan.topics, before["roundrobin"]),
     )
 
 
@@ -394,6 +450,7 @@ def _say_joining(recording: Recording, plan: JoinPlan, before: Mapping[str, Assi
                 grid(name, topic, number, after[name], before=before[name])
                 for topic, number in plan.topics.items()
             ],
+            picture=owners(plan.topics, after[name], before[name]),
         )
     owning = plan.asking(joining, owned=before["range"])
     kept = make_assignor("sticky").assign(plan.topics, owning)
@@ -406,4 +463,5 @@ def _say_joining(recording: Recording, plan: JoinPlan, before: Mapping[str, Assi
         f"committed offset. sticky asks: after range's first answer, it moves {fewest}.",
         values={"partitions": partitions, **moved},
         tables=[*grids_side_by_side(plan.topics, after), Table(title, columns, tuple(rows))],
+        picture=owners(plan.topics, kept, before["range"]),
     )

@@ -26,7 +26,7 @@ from kminilog.course.replays.rebalance import (
     RebalancePlan,
     RebalanceSecond,
 )
-from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.text import count
 
@@ -196,6 +196,7 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
             ask=questions.of(change),
             values=_values(change.now),
             tables=[_partitions(change.before, change.now), _timeline(recent)],
+            picture=_readers_picture(seconds[: change.now.second - seconds[0].second + 1], plan),
         )
     last, again = seconds[-1], sum(second.read_again for second in seconds)
     said = f"In all, {count(again, 'message')} {'was' if again == 1 else 'were'} read twice. "
@@ -206,6 +207,7 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
         said,
         values={**_values(last), "read twice in all": again},
         tables=[_partitions(last, last), _timeline([change.now for change in news], is_last=False)],
+        picture=_readers_picture(seconds, plan),
     )
     return recording.document()
 
@@ -351,6 +353,32 @@ def _partitions(before: RebalanceSecond, now: RebalanceSecond) -> Table:
     ]
     columns = ("partition", "reader", "read to", "committed", "uncommitted")
     return Table("partitions at the end of this second", columns, tuple(rows), tuple(marked))
+
+
+def _readers_picture(seconds: Sequence[RebalanceSecond], plan: RebalancePlan) -> Picture:
+    """Return a lane for each partition: who read it, second by second."""
+    first = seconds[0].second
+    end = max(plan.seconds, seconds[-1].second - first + 1)
+    names = sorted({name for each in seconds for name in each.reader_by_partition.values() if name})
+    styles = {name: ("value", "size", "key", "crc")[place % 4] for place, name in enumerate(names)}
+    lanes = []
+    for number in seconds[0].reader_by_partition:
+        bars: list[Bar] = []
+        for place, second in enumerate(seconds):
+            reader = second.reader_by_partition[number] or ""
+            if bars and bars[-1].label == reader:
+                bars[-1] = bars[-1]._replace(end=place + 1)
+            else:
+                style = styles.get(reader, "free")
+                bars.append(Bar(place, place + 1, reader, style))
+        lanes.append(PictureLane(f"{TOPIC}-{number}", 0, end, tuple(bars)))
+    events = tuple(
+        Bar(event.second - first, event.second - first, f"{event.member} {event.what}")
+        for event in plan.events
+        if event.second <= seconds[-1].second
+    )
+    lanes.append(PictureLane("events", 0, end, events[-1:], f"{end} seconds"))
+    return Picture("Who reads which partition; dashed: nobody", tuple(lanes))
 
 
 def _readers(second: RebalanceSecond) -> list[str]:

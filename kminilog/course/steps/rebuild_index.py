@@ -163,7 +163,7 @@ def document(
     for an index entry.
     """
     rebuilt = damage_and_rebuild(dialect, messages, damage)
-    recording = Recording("rebuild-index", "rebuild-index: an index is damaged and made again")
+    recording = Recording("rebuild-index", "How an index is rebuilt from its log")
     add_log(recording, rebuilt.name + LOG_SUFFIX, dialect, rebuilt.log_data)
     story = _Story(recording, rebuilt)
     story.begin(damage)
@@ -319,8 +319,8 @@ class _Story:
         rebuilt = self._rebuilt
         same = "true" if rebuilt.rebuilt == rebuilt.before else "false"
         self._recording.step(
-            "The index, read from its file. Who has a .log can always make its index; who has only "
-            "an index has no message.",
+            "The index, read from its file. You can rebuild an index from its log, never a log "
+            "from its index.",
             values={
                 "index bytes": len(rebuilt.rebuilt),
                 "same bytes as before": same,

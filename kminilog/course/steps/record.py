@@ -46,7 +46,7 @@ def _what(field: Field, start: int) -> str:
         case "offset":
             return f"the offset, {value}: the number of the message. No checksum covers it"
         case "size":
-            after = f"By it the next message begins at byte {start + SIZE_END + number}"
+            after = f"So the next message begins at byte {start + SIZE_END + number}"
             return f"the size, {value}: so many bytes follow. {after}"
         case "crc":
             covered = f"everything after it, from byte {start + CRC_END} on"
@@ -121,7 +121,7 @@ def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:
     after the end, and OSError.
     """
     around = neighbourhood(path, dialect, at)
-    recording = Recording("record", f"{path.name}, byte by byte")
+    recording = Recording("record", f"What a message looks like on disk: {path.name}")
     chosen = around.chosen
     if chosen is None:
         recording.step(

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from kminilog.course.steps.document import (
     MAX_BYTES,
     MAX_FILES_JSON,
+    MAX_LENGTH,
     MAX_STEPS,
-    MAX_STEPS_JSON,
+    STEP_WEIGHT,
     AnswerChoice,
     Ask,
     ByteRange,
@@ -25,6 +26,8 @@ from kminilog.course.steps.document import (
     Document,
     Field,
     File,
+    Picture,
+    PictureLane,
     State,
     Step,
     Table,
@@ -33,7 +36,9 @@ from kminilog.course.steps.document import (
     files_length,
     step_length,
 )
+from kminilog.course.steps.file_pictures import below_lane, files_picture
 from kminilog.course.steps.page import framed_page
+from kminilog.text import count
 
 _FEWEST_CHOICES = 3
 # A notebook asks a document for this. Documents know no viewers; whoever records one gets it.
@@ -52,9 +57,12 @@ class Recording:
         self._lengths: list[int] = []  # of the JSON of each step
         self._files_length = 0
         self._left_out_count = 0
+        self._without_picture: set[int] = set()
         self._ends: dict[str, int] = {}
         self._cost = Cost()
         self.what_if: WhatIf | None = None
+        self.way: PictureLane | None = None
+        """Stands above the picture of each step: stations, and which one it is at."""
 
     def file(
         self,
@@ -140,29 +148,49 @@ class Recording:
         focus: Sequence[ByteRange] = (),
         values: Mapping[str, Value] | None = None,
         tables: Sequence[Table] = (),
+        picture: Picture | None = None,
     ) -> None:
-        """Add a step; its state is complete."""
-        state = State(dict(self._ends), dict(values or {}), tuple(tables))
+        """Add a step; its state is complete. Without a picture it gets that of the files shown."""
+        if picture is None:
+            picture = files_picture(self._files, self._fields, self._ends, focus)
+        if self.way:
+            picture = below_lane(self.way, picture)
+        state = State(dict(self._ends), dict(values or {}), tuple(tables), picture)
         step = Step(say, ask, tuple(focus), state, self._cost)
         length = step_length(step)
-        # The last step is the result, and always there: those before it make room.
-        while len(self._steps) >= MAX_STEPS or sum(self._lengths) + length > MAX_STEPS_JSON:
-            if not self._steps:
-                break
-            self._steps.pop()
-            self._lengths.pop()
-            self._left_out_count += 1
+        self._make_room((MAX_LENGTH - self._files_length) // STEP_WEIGHT - length)
         self._steps.append(step)
         self._lengths.append(length)
+
+    def _make_room(self, length: int) -> None:
+        """Make the steps so long at most. The last one is the result: those before it give way."""
+        for slot in reversed(range(len(self._steps))):  # first with their pictures
+            if sum(self._lengths) <= length:
+                break
+            step = self._steps[slot]
+            if step.state.picture:
+                self._steps[slot] = step._replace(state=step.state._replace(picture=None))
+                self._lengths[slot] = step_length(self._steps[slot])
+                self._without_picture.add(slot)
+        while self._steps and (sum(self._lengths) > length or len(self._steps) >= MAX_STEPS):
+            self._steps.pop()
+            self._lengths.pop()
+            self._without_picture.discard(len(self._steps))
+            self._left_out_count += 1
 
     def document(self) -> Document:
         """Return the document, checked. Raises ValueError if there is no step."""
         if not self._steps:
             raise ValueError(f"{self._name}: nothing to step through")
         steps = list(self._steps)
+        said = []
         if self._left_out_count:
-            said = f"{steps[-1].say} ({self._left_out_count} steps before this one are left out.)"
-            steps[-1] = steps[-1]._replace(say=said)
+            said.append(f"{self._left_out_count} steps before this one are left out.")
+        if self._without_picture:
+            steps_without = count(len(self._without_picture), "step")
+            said.append(f"{steps_without} before this one have no picture, to save room.")
+        if said:
+            steps[-1] = steps[-1]._replace(say=f"{steps[-1].say} ({' '.join(said)})")
         document = Document(
             self._name,
             self._title,

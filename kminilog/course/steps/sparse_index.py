@@ -47,7 +47,7 @@ def document(
     if not 1 <= message_count <= MOST_MESSAGES:
         raise ValueError(f"{message_count} messages: give 1 to {MOST_MESSAGES}")
     sizes = message_sizes(message_count)
-    recording = Recording("sparse-index", "sparse-index: which messages get an index entry")
+    recording = Recording("sparse-index", "Which messages get an index entry")
     written = write_segment(dialect, interval_bytes, sizes)
     add_log(recording, written.name + LOG_SUFFIX, dialect, written.log_data, is_shown=False)
     add_index(recording, written.name + INDEX_SUFFIX, written.index_data, is_shown=False)
@@ -96,7 +96,7 @@ def _tell_message(
             "position": one.position,
             "position of the last entry": one.last_indexed,
             "difference": one.distance_bytes,
-            "is_due": "true" if one.is_due else "false",
+            "gets an entry": "yes" if one.is_due else "no",
         },
         tables=[_message_table(written, slot)],
     )

@@ -16,7 +16,7 @@ from kminilog.clock import Chance, ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.course.replays.slow_leader import FAST_MS, RECORDS, SLOW_MS, replay_slow_leader
 from kminilog.course.steps.choice import BY_MURMUR2, asked_again
-from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.keyed import murmur2_partition
@@ -91,10 +91,48 @@ def counts(runs: Sequence[PartitionerRun], partitions: int) -> Table:
     """Return how many records each partition gets."""
     rows: list[tuple[Value, ...]] = []
     for run in runs:
-        counted = Counter(run.partitions)
-        rows.append((run.label, *(counted[number] for number in range(partitions))))
+        rows.append((run.label, *_counted(run, partitions)))
     columns = ("partitioner", *(f"p{number}" for number in range(partitions)))
     return Table("Records of each partition", columns, tuple(rows))
+
+
+def _counted(run: PartitionerRun, partitions: int) -> list[int]:
+    counted = Counter(run.partitions)
+    return [counted[number] for number in range(partitions)]
+
+
+# ---- the pictures
+
+
+def _batches(runs: Sequence[PartitionerRun], sent: int) -> Picture:
+    """Return a lane for each partitioner: the records sent so far, by runs into one batch."""
+    lanes = []
+    for run in runs:
+        bars: list[Bar] = []
+        for number, choice in enumerate(run.choices[:sent]):
+            label = f"p{choice.partition}"
+            if bars and not choice.is_batch_new and bars[-1].label == label:
+                bars[-1] = bars[-1]._replace(end=number + 1)
+            else:
+                bars.append(Bar(number, number + 1, label, "key" if KEYS[number] else ""))
+        if bars:
+            bars[-1] = bars[-1]._replace(style="here")
+        lanes.append(PictureLane(run.label, 0, len(KEYS), tuple(bars)))
+    return Picture("Where each of the records goes: a bar is one batch", tuple(lanes))
+
+
+def _shares(got: Mapping[str, Sequence[int]]) -> Picture:
+    """Return a lane for each partitioner: how many records each partition got."""
+    lanes = []
+    for place, (label, shares) in enumerate(got.items()):
+        bars, at = [], 0
+        for number, share in enumerate(shares):
+            if share:
+                style = "key" if not number else ""
+                bars.append(Bar(at, at + share, f"p{number}: {share}", style, row=(0, place)))
+            at += share
+        lanes.append(PictureLane(label, 0, max(at, 1), tuple(bars)))
+    return Picture("How many records each partition got", tuple(lanes))
 
 
 # ---- the steps
@@ -124,7 +162,9 @@ def document(
         for run in send_twelve(name, new_chance, partitions, batch_bytes)
     ]
     recording = Recording("sticky", "The same twelve sends under each partitioner")
-    recording.step(_beginning(runs, partitions, batch_bytes), tables=[grid(runs, 0)])
+    recording.step(
+        _beginning(runs, partitions, batch_bytes), tables=[grid(runs, 0)], picture=_batches(runs, 0)
+    )
     for number in range(len(KEYS)):
         _say_record(recording, runs, number, partitions)
     _say_bug(recording, runs, partitions)
@@ -134,6 +174,7 @@ def document(
         "partition` gives the same answers.",
         values={"partitions": partitions, "batch.size": batch_bytes},
         tables=[grid(runs, len(KEYS), has_stars=False)],
+        picture=_batches(runs, len(KEYS)),
     )
     return recording.document()
 
@@ -158,7 +199,7 @@ def _say_record(
     said = [f"Record {number + 1} has {first}: {here[0][1].size_bytes} bytes."]
     if key:
         said.append(_of_key(runs, key, partitions))
-    said.append(f"A batch begins under {began} of {count(len(runs), 'partitioner')}.")
+    said.append(f"For {began} of {count(len(runs), 'partitioner')} this record opens a batch.")
     moved = [run for run, one in here if len(set(one.answers)) > 1]
     moved.sort(key=lambda run: run.name not in _STICKY)
     if moved and (moved[0].name in _STICKY or number < 2):
@@ -171,6 +212,7 @@ def _say_record(
         ask=_question(runs, number, partitions),
         values=values,
         tables=[grid(runs, number + 1)],
+        picture=_batches(runs, number + 1),
     )
 
 
@@ -264,6 +306,7 @@ def _say_bug(recording: Recording, runs: Sequence[PartitionerRun], partitions: i
         "to 3.9. Mended, it repeats its answer.",
         ask=question_with_enough_choices(question),
         tables=[counts(both, partitions)],
+        picture=_shares({run.label: _counted(run, partitions) for run in both}),
     )
 
 
@@ -282,7 +325,9 @@ def _say_slow(
     def say(said: str, names: Sequence[str], question: Ask | None) -> None:
         marked = tuple(row for row, run in enumerate(runs) if run.name in names)
         table = Table("Records of each partition", columns, rows, marked)
-        recording.step(said, ask=question, values={"fair share": fair}, tables=[table])
+        recording.step(
+            said, ask=question, values={"fair share": fair}, tables=[table], picture=_shares(got)
+        )
 
     say(
         f"KAFKA-10888: {RECORDS} records without a key, one each millisecond, by the real "

@@ -238,8 +238,8 @@ def ask_what_to_read(first: str, recovery_point: int) -> Ask:
             "would read the whole log.",
             "only the last message": "Where the last message begins is known only to those who "
             "read what stands before it.",
-            "no .log, the index says where it ends": "The index is sparse, and may lag behind. The "
-            ".log is the truth.",
+            "no .log, the index says where it ends": "The index is sparse, and may lack "
+            "the last messages. The .log is the truth.",
         },
     )
 
@@ -415,7 +415,7 @@ def document(
     if len(messages) < 2:
         raise ValueError(f"{len(messages)} messages: give at least 2")
     crash = crash_and_recover(dialect, messages, cut_bytes)
-    recording = Recording("torn-tail", "torn-tail: a process dies in the middle of an append")
+    recording = Recording("torn-tail", "What recovery does after a process died in an append")
     _add_files(recording, dialect, crash)
     story = _Story(recording, crash)
     story.begin()

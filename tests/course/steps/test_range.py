@@ -44,7 +44,7 @@ def test_range_final_grids_are_what_the_assignors_answer(topics, everybody):
 
 
 def test_range_of_the_documents_example_gives_the_first_member_one_more():
-    runs = [step.state.values for step in document({"t": 10}, ("C0", "C1", "C2")).steps[2:5]]
+    runs = [step.state.values for step in document({"t": 10}, ("C0", "C1", "C2")).steps[3:6]]
     assert [(values["start"], values["count"]) for values in runs] == [(0, 4), (4, 3), (7, 3)]
 
 

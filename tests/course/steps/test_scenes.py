@@ -129,3 +129,10 @@ def test_step_html_leaves_a_pipe_or_a_device_in_place(tmp_path):
 def test_step_bad_input_is_one_line(tmp_path, monkeypatch, words, part):
     monkeypatch.chdir(tmp_path)
     assert_one_line(CommandLine(tmp_path / "log-dir")("step", *words), 2, part)
+
+
+def test_scenes_have_a_picture_at_each_step_and_begin_with_none_of_their_questions():
+    for name in NAMES:
+        steps = made(name).steps
+        assert all(step.state.picture for step in steps), name
+        assert steps[0].ask is None, name
