@@ -81,7 +81,8 @@ def render_html(
         "report.html",
         results=results,
         topics=", ".join(results.scope.get("topics", [])) or "no topic",
-        said=_VERDICTS.get(results.verdict) or _counted(results.found()),
+        said=headline(results),
+        severity=worst(results),
         tiles=[*totals(results.partitions), (results.tally.total(), "findings")],
         facts=[(name, value) for name, value in _facts(results, made) if value],
         sides=(LEFT_SIDE, RIGHT_SIDE),
@@ -96,6 +97,25 @@ def render_html(
         parts_of_topics=list(_topics(results)),
         shown_segments=_SHOWN_SEGMENTS,
     )
+
+
+def headline(results: Results) -> str:
+    """Return the verdict in a sentence; of findings, how many there are of which class."""
+    return _VERDICTS.get(results.verdict) or _counted(results.found())
+
+
+def worst(results: Results) -> str:
+    """Return "error" or "warning", the worst of the findings that count, or "ok".
+
+    Something that could not be checked is a "warning".
+
+    >>> worst(Results({}))
+    'ok'
+    """
+    if results.verdict != "findings":
+        return "ok" if results.verdict == "ok" else "warning"
+    found = {one.severity for one in results.found() if not one.is_allowed}
+    return "error" if "error" in found else "warning"
 
 
 def _facts(results: Results, made: ReportOrigin | None) -> Iterator[tuple[str, object]]:

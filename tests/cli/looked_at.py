@@ -101,7 +101,7 @@ def segment_rows(part: Element) -> list[tuple[Any, ...]]:
     """Return the list of segments, its numbers as `ls --json` has them."""
     rows = []
     for row in part.findall(".//table[@class='segments']/tr")[1:]:
-        _, name, offsets, messages, size, entries, _ = [shown(cell) for cell in row.findall("td")]
+        _, name, offsets, messages, size, entries, *_ = map(shown, row.findall("td"))
         numbers = [int(cell.replace(",", "")) for cell in (messages, size, entries)]
         rows.append((name, offsets, *numbers))
     return rows

@@ -30,6 +30,7 @@ from tests.cli.command_line import (
     assert_short_form,
     environment,
 )
+from tests.cli.looked_at import lane_words, section, shown, tree
 from tests.cli.pressed_keys import press_at_call
 from tests.damage import flip_byte, later_message
 from tests.processes import Process
@@ -432,7 +433,29 @@ def test_ls_lists_the_copies_of_all_brokers(two_copies):
     headings, *rows = two_copies.ok("ls").out.splitlines()
     assert headings.split()[:3] == ["broker", "partition", "segment"]
     assert len(rows) == 8
-    assert_one_line(two_copies("ls", "--html", "x.html"), 2, "--html draws one log dir")
+
+
+def test_page_of_a_cluster_has_the_copies_and_what_verify_finds_in_each(two_copies, tmp_path):
+    two_copies.produce("--acks", "-1")
+    two_copies.act("crash", "0")
+    two_copies.produce(stdin=b"0:x\n")
+    (log,) = (two_copies.path / "broker-0" / "orders-3").glob("*.log")
+    flip_byte(log, 14, mask=1)
+    file = tmp_path / "page.html"
+    assert two_copies.ok("ls", "--html", file).out == f"{file}: 4 partitions, 1 finding\n"
+    page = tree(file.read_text())
+    (topic,) = two_copies.act("describe", "--json").document["topics"]
+    for one in topic["partitions"]:
+        words = lane_words(section(page, f"orders-{one['partition']}"))
+        copies = {name: said for name, said in words.items() if name.startswith("copy on")}
+        assert [int(name.split()[-1]) for name in copies] == one["replicas"]
+        leads = copies[f"copy on broker {one['leader']}"]
+        ends = f"log end {one['log_end_offset']}, high watermark {one['high_watermark']}"
+        assert leads == f"leads: {ends}"
+    assert copies["copy on broker 0"].startswith("not in sync, down: ")
+    (finding,) = section(page, "orders-3").findall("ol[@class='findings']/li")
+    assert shown(finding).startswith("bad-crc, error broker 0: orders-3/")
+    assert "broker 0: 1 error: 1 bad-crc." in shown(page.findall(".//header")[0])
 
 
 def test_verify_checks_the_files_of_all_brokers(two_copies):

@@ -1,15 +1,16 @@
 """The page about a log dir, from values: hostile text, bounds, size."""
 
-from kminilog.cli.ls.page import (
-    MAX_GROUPS,
-    MAX_SEGMENTS,
+from kminilog.cli.ls.look import (
     FindingLook,
     GroupLook,
     LogDirLook,
+    MessageLook,
     PartitionLook,
+    SegmentContents,
     SegmentLook,
-    render_log_dir,
 )
+from kminilog.cli.ls.page import LIMITS, PAGE_BYTES, render_log_dir
+from kminilog.course.steps.page import BytesTable, FieldRow
 from tests.cli.looked_at import (
     lane_words,
     of_class,
@@ -22,6 +23,7 @@ from tests.cli.looked_at import (
 
 BAD = "</style><script>document.title='y'</script>\x1b[2J\u202e&<b>\"'"
 OFFSET = 368_769_000
+FIELD = FieldRow(0, BAD, BAD, BAD, "key")
 
 
 def partition(name: str, segments: int, **more: object) -> PartitionLook:
@@ -35,8 +37,13 @@ def partition(name: str, segments: int, **more: object) -> PartitionLook:
     return PartitionLook(name, OFFSET, end, 65_000 * segments, looks, end)._replace(**more)
 
 
-def page_of(*partitions: PartitionLook, **more: object) -> str:
-    return render_log_dir(LogDirLook("logs", "ok", partitions)._replace(**more))
+def page_of(
+    *partitions: PartitionLook, contents: SegmentContents | None = None, **more: object
+) -> str:
+    look = LogDirLook(
+        "Log dir logs", "kminilog --log-dir logs", "ok", "All is well.", "ok", partitions
+    )
+    return render_log_dir(look._replace(**more), lambda *asked: contents)
 
 
 def test_hostile_text_is_text():
@@ -44,27 +51,54 @@ def test_hostile_text_is_text():
     look = partition(
         BAD, 1, findings=(found,), finding_count=1, groups=(GroupLook(BAD, OFFSET, 100),)
     )
-    more = {"elsewhere": (found,), "not_checked": (BAD,), "not_read": (BAD,), "path": BAD}
-    page = page_of(look, PartitionLook("t-0", failure=BAD), counts=((BAD, 2, 1),), **more)
+    more = {"elsewhere": (found,), "not_checked": (BAD,), "not_read": (BAD,), "title": BAD}
+    message = MessageLook(0, 9, OFFSET, BAD, BAD, "", [BytesTable(BAD, 0, 9, [FIELD])])
+    damage = MessageLook(9, 9, None, "", "", BAD, [])
+    contents = SegmentContents(BAD, None, (message, damage), None, 9, BAD)
+    looks = (look, PartitionLook("t-0", failure=BAD))
+    page = page_of(*looks, contents=contents, counts=((BAD, 2, 1),), **more)
     whole = tree(page)
     assert not whole.findall(".//script")
     assert page.count("<script") == 0
     assert page.count("<style>") == 1
     assert "\x1b" not in page
     assert "\u202e" not in page
-    in_attributes = 2  # the id of a partition, and the link to it
-    assert shown(whole).count("document.title=") == page.count("document.title=") - in_attributes
+    for element in whole.iter():  # in an attribute or outside, it is the text that it was
+        for name, value in element.attrib.items():
+            assert "document.title" not in value or name in ("id", "href", "aria-label"), name
+    assert "document.title='y'" in shown(whole)
 
 
-def test_more_than_is_drawn_is_said():
-    groups = tuple(GroupLook(f"g{number}", OFFSET, 0) for number in range(MAX_GROUPS + 2))
-    page = tree(page_of(partition("t-0", MAX_SEGMENTS + 3, groups=groups), left_out=7))
+def test_more_than_is_shown_is_said_with_the_command_that_shows_it():
+    most = LIMITS[-1]
+    groups = tuple(GroupLook(f"g{number}", OFFSET, 0) for number in range(most.groups + 2))
+    page = tree(page_of(partition("t-0", most.segments + 3, groups=groups)))
     part = section(page, "t-0")
-    assert len(segment_rows(part)) == len(path_numbers(part, "bar")) == MAX_SEGMENTS
-    assert f"only the first {MAX_SEGMENTS} are drawn" in lane_words(part)["segments"]
-    assert "and 3 more segments" in shown(part)
+    assert len(segment_rows(part)) == len(path_numbers(part, "bar")) == most.segments
+    assert f"only the first {most.segments} are drawn" in lane_words(part)["segments"]
+    assert "and 3 more segments: kminilog --log-dir logs ls t" in shown(part)
     assert lane_words(part)["more groups"].startswith("2, ")
-    assert "7 more partitions: not shown" in shown(page)
+
+
+def test_page_of_a_large_log_dir_is_bounded_and_says_what_it_leaves_out():
+    found = FindingLook("bad-crc", "error", "z-99", "z-99", "", "", OFFSET)
+    damaged = {"findings": (found,), "finding_count": 1}
+    looks = [
+        partition(f"{topic}-{number}", 60, **(damaged if (topic, number) == ("z", 99) else {}))
+        for topic in ("a" * 200, "z")
+        for number in range(300)
+    ]
+    page = page_of(*looks)
+    assert len(page.encode()) <= PAGE_BYTES
+    whole = tree(page)
+    drawn = of_class(whole, "partition")
+    assert 20 <= len(drawn) < 600
+    assert section(whole, "z-99") in drawn  # what is damaged is shown first of all
+    (said,) = of_class(whole, "left-out")
+    assert f"{len(drawn)} of 600 partitions are shown" in shown(said)
+    assert "of each partition, " in shown(said)
+    left = 300 - sum(one.get("id").startswith("z-") for one in drawn)
+    assert f"and {left} more partitions of z: kminilog --log-dir logs ls z" in shown(whole)
 
 
 def test_findings_that_verify_did_not_keep_are_said():
@@ -88,8 +122,10 @@ def test_bars_tile_the_axis_and_are_as_high_as_segments_are_large():
         for number, size in enumerate(sizes)
     )
     part = section(tree(page_of(PartitionLook("t-0", 0, 30, sum(sizes), segments))), "t-0")
-    (path,) = of_class(part, "bar")
-    assert path.get("d") == "M0 34V0H3333V34ZM3333 34V17H6667V34ZM6667 34V31H10000V34Z"
+    assert (
+        "".join(path.get("d") for path in of_class(part, "bar"))
+        == "M0 34V0H3333V34ZM3333 34V17H6667V34ZM6667 34V31H10000V34Z"
+    )
 
 
 def test_page_of_twenty_partitions_with_fifty_segments_is_small():
@@ -99,4 +135,4 @@ def test_page_of_twenty_partitions_with_fifty_segments_is_small():
         segments = [s._replace(entry_offsets=(s.first_offset,) * 4) for s in look.segments]
         groups = tuple(GroupLook(f"readers-{n}", OFFSET + 77, 4923) for n in range(3))
         looks.append(look._replace(segments=tuple(segments), groups=groups))
-    assert len(page_of(*looks).encode()) < 400_000
+    assert len(page_of(*looks).encode()) <= PAGE_BYTES

@@ -131,7 +131,7 @@ def test_generated_log_dir_has_damage_lag_and_empty_logs(kminilog: CommandLine, 
     assert words["findings of verify"] == "1, see below"
     assert len(segment_rows(section(page, "t-0"))) > 3
     for empty in ("t-1", "nothing-0"):
-        assert "the log is empty" in shown(section(page, empty))
+        assert "The log is empty." in shown(section(page, empty))
     assert len(of_class(page, "partition")) == 3
 
 
@@ -163,8 +163,8 @@ def test_page_says_what_could_not_be_read(kminilog: CommandLine, tmp_path: Path)
     starts = [line.split(":")[1].strip() for line in run.err.splitlines()]
     assert starts == ["recovery points", "group g", f"log dir {kminilog.log_dir / 't-1'}"]
     page = tree(file.read_text())
-    assert shown(section(page, "t-1")).startswith("t-1 Could not be read: ")
-    assert "could not be read" in shown(of_class(page, "overview")[0])
+    assert shown(section(page, "t-1")).startswith("Could not be read: ")
+    assert "not read" in map(shown, of_class(page, "severity"))
     rest = " ".join(map(shown, of_class(page, "rest")))
     assert "group g: " in rest
     assert "recovery-point-offset-checkpoint" in rest
@@ -195,3 +195,63 @@ def test_index_entries_are_drawn_up_to_a_limit(kminilog: CommandLine, count: int
     assert words.startswith(f"{count}, one per 1 message")
     assert ("too many to draw" in words) == (count > 200)
     assert len(path_numbers(part, "entry")) == (count if count <= 200 else 0)
+
+
+def summaries(page: Any, name: str) -> list[str]:
+    """Return what stands above the bytes of each message of a segment: number, name, key."""
+    (segment,) = (one for one in page.iter("div") if one.get("id") == name)
+    found = [one for one in segment.findall("details") if one.get("class") == "message"]
+    return [shown(one.findall("summary")[0]) for one in found]
+
+
+def test_segment_shows_its_messages_as_dump_does(kminilog: CommandLine, dialect: Dialect):
+    make(kminilog.log_dir, Plan(dialect=dialect.name, flip=None))
+    for row in kminilog.ok("ls", "t", "--json").document:
+        name = f"t-{row['partition']}/{row['name']}"
+        dumped = kminilog.ok("dump", kminilog.log_dir / f"{name}.log", "--json").records
+        expected = [
+            f"offset {m['offset']} byte {m['position']}, {m['size'] + 12} bytes "
+            f'"{m["key"]}" "{m["value"]}"'
+            for m in dumped
+        ]
+        told = summaries(look(kminilog), name)
+        assert told[: len(expected)] == expected
+        assert len(told) - len(expected) == bool(row["index_entries"])
+        assert len(expected) == row["message_count"]
+
+
+def test_damage_is_among_the_messages_with_its_bytes_and_in_the_picture(kminilog: CommandLine):
+    make(kminilog.log_dir, Plan(flip=90))
+    page = look(kminilog)
+    name = f"t-0/{'0' * 20}"
+    (damage,) = (one for one in summaries(page, name) if "bad-crc" in one)
+    assert damage.startswith("bad-crc: crc is ")
+    (segment,) = (one for one in page.iter("div") if one.get("id") == name)
+    assert len(of_class(segment, "f-lost")) == 1
+    (unfolded,) = (one for one in of_class(segment, "message") if one.get("open"))
+    assert of_class(unfolded, "f-crc")
+    (link,) = section(page, "t-0").findall("ol//a")
+    assert link.get("href") == f"#{name}"
+
+
+def test_message_that_is_not_shown_is_said_with_the_command_that_shows_it(kminilog: CommandLine):
+    make(kminilog.log_dir, Plan(counts=(1000,), segment_bytes=10**6, flip=None))
+    page = look(kminilog)
+    told = shown(section(page, "t-0"))
+    command = told[told.index("kminilog dump") :].split()
+    rest = int(told.split(" more bytes: ")[0].split()[-1].replace(",", ""))
+    path = kminilog.log_dir / f"t-0/{'0' * 20}.log"
+    assert rest == path.stat().st_size - int(command[command.index("--at") + 1])
+    first = kminilog.ok(*command[1:7]).out.splitlines()[0]
+    shown_last = [one for one in summaries(page, f"t-0/{'0' * 20}") if one.startswith("offset")]
+    assert first.startswith(f"offset {int(shown_last[-1].split()[1]) + 1}, ")
+
+
+def test_links_of_the_page_lead_to_what_is_on_it(kminilog: CommandLine):
+    make(kminilog.log_dir, Plan(flip=90))
+    page = look(kminilog)
+    ids = [one.get("id") for one in page.iter() if one.get("id")]
+    assert len(ids) == len(set(ids))
+    links = {a.get("href", "").removeprefix("#") for a in page.iter("a")}
+    assert len(links) > 5
+    assert links <= set(ids)

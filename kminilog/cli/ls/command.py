@@ -1,7 +1,7 @@
 """`kminilog ls`: the segments of all topics, or of one, with ranges, sizes and index entries.
 
 In a cluster, each broker's copy is listed, whether it is live or not. With `--html` it writes a
-page: each partition as a picture, with groups and what `verify` finds.
+page: from topics to messages, with groups and what `verify` finds.
 """
 
 from pathlib import Path
@@ -34,8 +34,8 @@ HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
     "--html",
     type=OutputFile(),
     metavar="FILE",
-    help="Write a page with a picture of each partition: its segments, its index entries, "
-    "how far groups have read it, and what `verify` finds. Reads every byte.",
+    help="Write a page that goes from topics to messages, with a picture of each partition: its "
+    "segments, copies, groups, and what `verify` finds. Reads every byte.",
 )
 @allow_gaps_option
 @json_option
@@ -55,9 +55,14 @@ def command(
     code is 2.
     """
     broken = Broken()
+    if is_cluster() and html:
+        cluster = cluster_at(log_dir_path)
+        found = cluster.topics() if topic is None else [cluster.topic(topic)]
+        told = _write_page(html, cluster, found, on_gap, broken)
+        if not as_json:
+            write_line(told)
+            return broken.exit_code
     if is_cluster():
-        if html:
-            raise click.UsageError("--html draws one log dir: leave --cluster out, name --log-dir")
         _write_segments(_of_all_brokers(log_dir_path, topic, on_gap, broken), as_json)
         return broken.exit_code
     log_dir = LogDir(log_dir_path)
@@ -136,7 +141,7 @@ def _write_page(
     from kminilog.cli.ls.page import render_log_dir
     from kminilog.cli.ls.page_data import look_at
 
-    look = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
-    write_output(html, render_log_dir(look).encode())
+    look, contents_of = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
+    write_output(html, render_log_dir(look, contents_of).encode())
     found = sum(total for _, total, _ in look.counts)
     return f"{html}: {count(len(look.partitions), 'partition')}, {count(found, 'finding')}"

@@ -1,16 +1,21 @@
-"""A log dir read for its page: the values of `ls`, `group describe` and `verify` together.
+"""A log dir or a cluster read for its page: what `ls`, `group describe` and `verify` say together.
 
-What cannot be read does not stop the rest: the page says what it is, and why. Source: ours.
+Of a cluster, the leader's copy of each partition is shown; of the others, how far they go, and what
+`verify` finds in them. What cannot be read does not stop the rest: the page says what it is, and
+why. Source: ours.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from kminilog.cli.ls.page import (
-    MAX_PARTITIONS,
+from kminilog.cli.ls.contents import contents_of
+from kminilog.cli.ls.look import (
     MAX_TICKS,
+    ContentsOf,
+    CopyLook,
     FindingLook,
     GroupLook,
     LogDirLook,
@@ -21,23 +26,30 @@ from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets
 from kminilog.cli.shared.interrupts import interruptible, interruptible_anywhere
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.topic_files import describe_partition
+from kminilog.cli.verify.brokers import Verified, verify_brokers
+from kminilog.cli.verify.damaged_bytes import damaged_bytes
+from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.columns.twins import segment_check
-from kminilog.consumer.readers import LogDirSource
+from kminilog.consumer.interface import MessageSource
+from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.files import read_regular
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
+from kminilog.verification.commands import quoted
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Cause, severity
-from kminilog.verification.report import verify_storage
-from kminilog.verification.results import Results
+from kminilog.verification.html_report import headline, worst
+from kminilog.verification.report import Report, verify_storage
 
 Json = Mapping[str, Any]
 Groups = Mapping[TopicPartition, Sequence[GroupLook]]
 _UNREADABLE = (KMiniLogError, OSError)
+_SEVERITIES = ("ok", "warning", "error")
 
 
 class _NotRead:
@@ -52,47 +64,164 @@ class _NotRead:
         self._on_broken(KMiniLogError(self.texts[-1]))
 
 
+class _Place(NamedTuple):
+    """Where topics are: in a log dir, which counts as broker 0, or in a cluster.
+
+    `home` tells whose copy of a partition is shown, `copies` what all of them are like.
+    """
+
+    path: Path
+    option: str
+    log_dir_of: Callable[[int], LogDir]
+    home: Callable[[TopicPartition], int]
+    copies: Callable[[TopicPartition], tuple[CopyLook, ...]]
+    source: MessageSource
+    verified: Verified
+
+    @property
+    def is_cluster(self) -> bool:
+        return self.option == "--cluster"
+
+    def checked(self) -> Mapping[TopicPartition, Mapping[int, Json]]:
+        """Return what `verify` counts in each partition, by broker."""
+        rows: dict[TopicPartition, dict[int, Json]] = defaultdict(dict)
+        for broker, report in self.verified.reports.items():
+            for row in report.partitions:
+                rows[TopicPartition(row["topic"], row["partition"])][broker] = row
+        return rows
+
+    def reader(self, partition: TopicPartition, on_gap: OnGap | None = None) -> PartitionReader:
+        """Return a reader of the copy that is shown."""
+        log_dir = self.log_dir_of(self.home(partition))
+        return log_dir.reader(partition, on_gap=on_gap)
+
+
 def look_at(
     log_dir: LogDir,
     topics: Sequence[Topic],
     *,
     on_gap: OnGap | None,
     on_broken: Callable[[Exception], object],
-) -> LogDirLook:
-    """Return what a log dir holds of some topics. Reads every byte of them, as `verify` does.
+) -> tuple[LogDirLook, ContentsOf]:
+    """Return what a log dir or a cluster holds of some topics, and what reads their messages.
 
-    `on_broken` gets the error of each thing that cannot be read.
+    Reads every byte of them, as `verify` does. `on_broken` gets the error of each thing that cannot
+    be read.
     """
     not_read = _NotRead(on_broken)
-    points = _recovery_points(log_dir.path, not_read)
-    groups = _groups(log_dir, not_read, on_gap)
-    results = _verified(log_dir, topics, not_read)
-    found = _findings(results)
-    everything = [partition for topic in topics for partition in topic.all_partitions()]
+    if isinstance(log_dir, ClusterFiles):
+        place = _cluster(log_dir, topics)
+        points: Mapping[TopicPartition, int] = {}
+    else:
+        place = _alone(log_dir, topics, on_gap, not_read)
+        points = _recovery_points(log_dir.path, not_read)
+    groups = _groups(log_dir, place.source, not_read)
+    found, checked = _findings(place), place.checked()
     partitions = []
-    for partition in interruptible(everything[:MAX_PARTITIONS]):
-        look = _partition(log_dir, partition, on_gap, on_broken)
-        partitions.append(
-            look._replace(
-                recovery_point=points.get(partition),
-                groups=tuple(groups.get(partition, ())),
-                findings=tuple(found.pop(str(partition), ())),
-                finding_count=_finding_count(results, partition),
+    for topic in topics:
+        for partition in interruptible(topic.all_partitions()):
+            part = _partition(place, partition, checked.get(partition, {}), on_gap, on_broken)
+            partitions.append(
+                part._replace(
+                    recovery_point=points.get(partition),
+                    copies=place.copies(partition),
+                    groups=tuple(groups.get(partition, ())),
+                    findings=tuple(found.pop(str(partition), ())),
+                )
             )
-        )
+    elsewhere = tuple(finding for findings in found.values() for finding in findings)
+    look = _concluded(place, tuple(partitions), elsewhere, not_read)
+    return look, contents_of(place.reader)
+
+
+def _concluded(
+    place: _Place,
+    partitions: tuple[PartitionLook, ...],
+    elsewhere: tuple[FindingLook, ...],
+    not_read: _NotRead,
+) -> LogDirLook:
+    verified = place.verified
+    reports = verified.reports
+    wrong = {b: report for b, report in reports.items() if report.verdict != "ok"}
+    said = [
+        f"broker {b}: {headline(report)}" if place.is_cluster else headline(report)
+        for b, report in wrong.items()
+    ] or [headline(Report({}))]
+    counts = Counter[str]()
+    shown = Counter[str]()
+    for report in reports.values():
+        counts.update(report.tally.counts())
+        shown.update({kind: len(report.tally.samples(kind)) for kind in report.tally.counts()})
+    unchecked = [one for report in reports.values() for one in report.unchecked]
+    not_read.texts += [f"broker {b}: {why}" for b, why in verified.unreadable.items()]
     return LogDirLook(
-        path=str(log_dir.path),
-        verdict=results.verdict,
-        partitions=tuple(partitions),
-        elsewhere=tuple(finding for findings in found.values() for finding in findings),
-        counts=tuple(
-            (kind, total, len(results.tally.samples(kind)))
-            for kind, total in results.tally.counts().items()
-        ),
-        not_checked=tuple(map(Unchecked.in_words, results.unchecked)),
+        title=f"{'Cluster' if place.is_cluster else 'Log dir'} {place.path}",
+        command=f"kminilog {place.option} {quoted(str(place.path))}",
+        verdict=verified.verdict,
+        said=" ".join(said),
+        severity=max(map(worst, reports.values()), key=_SEVERITIES.index, default="warning"),
+        partitions=partitions,
+        elsewhere=elsewhere,
+        counts=tuple((kind, total, shown[kind]) for kind, total in counts.items()),
+        not_checked=tuple(dict.fromkeys(o.in_words() for o in [*unchecked, *verified.unchecked])),
         not_read=tuple(not_read.texts),
-        left_out=len(everything) - len(partitions),
     )
+
+
+# ---- a log dir, a cluster
+
+
+def _alone(
+    log_dir: LogDir, topics: Sequence[Topic], on_gap: OnGap | None, not_read: _NotRead
+) -> _Place:
+    verified = Verified({0: _verified(log_dir, topics, not_read)}, {}, [], [])
+    source = LogDirSource(log_dir, on_gap=on_gap)
+    return _Place(
+        log_dir.path, "--log-dir", lambda _: log_dir, lambda _: 0, lambda _: (), source, verified
+    )
+
+
+def _cluster(files: ClusterFiles, topics: Sequence[Topic]) -> _Place:
+    def home(partition: TopicPartition) -> int:
+        """Return the leader, or without one a broker that has a copy."""
+        leadership = files.leadership(partition)
+        return leadership.replicas[0] if leadership.leader is None else leadership.leader
+
+    def check(log_dir: LogDir, names: tuple[str, ...]) -> Report:
+        with working("Verifying") as at:
+            segments = interruptible_anywhere(segment_check())
+            return verify_storage(log_dir, names, progress=at, check_segment=segments)
+
+    verified = verify_brokers(files.path, tuple(topic.name for topic in topics), check)
+    return _Place(
+        files.path,
+        "--cluster",
+        files.broker,
+        home,
+        partial(_copies, files),
+        ClusterFilesSource(files, let_copy=lambda: None),
+        verified,
+    )
+
+
+def _copies(files: ClusterFiles, partition: TopicPartition) -> tuple[CopyLook, ...]:
+    return tuple(_copy(files, partition, broker) for broker in files.leadership(partition).replicas)
+
+
+def _copy(files: ClusterFiles, partition: TopicPartition, broker: int) -> CopyLook:
+    leadership = files.leadership(partition)
+    role = "in sync" if broker in leadership.in_sync else "not in sync"
+    role = "leads" if broker == leadership.leader else role
+    role += "" if files.state().brokers[broker] else ", down"
+    try:
+        end = files.broker(broker).reader(partition).log_end_offset
+        committed = files.high_watermark(partition, broker)
+    except _UNREADABLE as error:
+        return CopyLook(broker, role, failure=in_words(error))
+    return CopyLook(broker, role, end, committed)
+
+
+# ---- what is known besides
 
 
 def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, int]:
@@ -108,9 +237,8 @@ def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, 
     return {}
 
 
-def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups:
+def _groups(log_dir: LogDir, source: MessageSource, not_read: _NotRead) -> Groups:
     """Return the groups of each partition. A group that cannot be read adds to `not_read`."""
-    source = LogDirSource(log_dir, on_gap=on_gap)
     coordinator = coordinator_of(log_dir, source)
     found: dict[TopicPartition, list[GroupLook]] = defaultdict(list)
     try:
@@ -130,10 +258,10 @@ def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups
     return found
 
 
-def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Results:
+def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Report:
     """Return what `verify` says of these topics."""
     if not topics:  # without names, it would check all topics
-        return Results({})
+        return Report({})
     try:
         names = [topic.name for topic in topics]
         check = interruptible_anywhere(segment_check())
@@ -141,28 +269,34 @@ def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> R
             return verify_storage(log_dir, names, progress=at, check_segment=check)
     except _UNREADABLE as error:
         not_read("verify", error)
-        return Results({}, unchecked=[Unchecked(Aspect.MESSAGES, "", in_words(error), asked=True)])
+        return Report({}, unchecked=[Unchecked(Aspect.MESSAGES, "", in_words(error), asked=True)])
 
 
-def _findings(results: Results) -> dict[str, list[FindingLook]]:
-    """Return the findings by partition, each with the command that shows it."""
+def _findings(place: _Place) -> dict[str, list[FindingLook]]:
+    """Return the findings by partition, each with its bytes and the command that shows it."""
     findings: dict[str, list[FindingLook]] = defaultdict(list)
-    for kind in results.tally.counts():
-        for sample in results.tally.samples(kind):
-            partition = str(TopicPartition(sample.topic, sample.partition))
-            findings[partition].append(
-                FindingLook(
-                    kind=kind,
-                    severity=severity(kind),
-                    partition=partition,
-                    place=sample.place,
-                    detail=sample.detail,
-                    command=results.command(sample),
-                    offset=sample.offset,
-                    last_offset=sample.last_offset,
-                    comes_from=_comes_from(sample.cause),
+    for broker, results in place.verified.reports.items():
+        bytes_of = damaged_bytes(place.log_dir_of(broker))
+        where = f"broker {broker}: " if place.is_cluster else ""
+        for kind in results.tally.counts():
+            for sample in results.tally.samples(kind):
+                partition = TopicPartition(sample.topic, sample.partition)
+                is_home = not place.is_cluster or place.home(partition) == broker
+                findings[str(partition)].append(
+                    FindingLook(
+                        kind=kind,
+                        severity=severity(kind),
+                        partition=str(partition),
+                        place=where + sample.place,
+                        detail=sample.detail,
+                        command=results.command(sample),
+                        offset=sample.offset,
+                        last_offset=sample.last_offset,
+                        comes_from=_comes_from(sample.cause),
+                        segment=sample.segment or "" if is_home else "",
+                        tables=bytes_of(sample),
+                    )
                 )
-            )
     return findings
 
 
@@ -173,25 +307,23 @@ def _comes_from(cause: Cause | None) -> str:
     return f"{certainty} from {cause.kind}: {cause.place}"
 
 
-def _finding_count(results: Results, partition: TopicPartition) -> int:
-    for one in results.partitions:
-        if (one["topic"], one["partition"]) == partition:
-            return int(one["finding_count"])
-    return 0
-
-
 def _partition(
-    log_dir: LogDir,
+    place: _Place,
     partition: TopicPartition,
+    rows: Mapping[int, Json],
     on_gap: OnGap | None,
     on_broken: Callable[[Exception], object],
 ) -> PartitionLook:
+    """Return a partition; `rows` has what `verify` counts in it, by broker."""
+    found = sum(row["finding_count"] for row in rows.values())
     try:
-        reader = log_dir.reader(partition, on_gap=on_gap)
+        reader = place.reader(partition, on_gap)
         described = describe_partition(reader)
     except _UNREADABLE as error:
         on_broken(error)
-        return PartitionLook(str(partition), failure=in_words(error))
+        return PartitionLook(str(partition), finding_count=found, failure=in_words(error))
+    segments = rows.get(place.home(partition), {}).get("segments", ())
+    counts = {one["segment"]: one["finding_count"] for one in segments}
     entries = {segment.name: segment.index.entries() for segment in reader.segments()}
     is_drawn = sum(len(of_segment) for of_segment in entries.values()) <= MAX_TICKS
 
@@ -213,7 +345,10 @@ def _partition(
                 segment["log_bytes"],
                 segment["index_entries"],
                 tuple(offsets(segment)),
+                counts.get(segment["name"], 0),
             )
             for segment in described["segments"]
         ),
+        finding_count=found,
+        is_checked=bool(rows),
     )

@@ -50,7 +50,10 @@ def neighbourhood(path: Path, dialect: Dialect, at: int | None) -> Neighbourhood
     near: list[Stretch] = []
     chosen: Stretch | None = None
     counts = [0, 0]
-    for stretch in _stretches(path, dialect):
+    base_offset, _ = parse_segment_file(path.name) or (0, "")
+    segment = Segment(path.parent, base_offset, dialect, 0)
+    segment.log_path = path  # a copy may have any name
+    for stretch in stretches(segment):
         counts[stretch.message is None] += 1
         if at is None:
             is_first_damage = stretch.damage is not None and (not chosen or not chosen.damage)
@@ -74,10 +77,8 @@ def _around(stretches: list[Stretch], chosen: Stretch) -> list[Stretch]:
     ]
 
 
-def _stretches(path: Path, dialect: Dialect) -> Iterator[Stretch]:
-    base_offset, _ = parse_segment_file(path.name) or (0, "")
-    segment = Segment(path.parent, base_offset, dialect, 0)
-    segment.log_path = path  # a copy may have any name
+def stretches(segment: Segment) -> Iterator[Stretch]:
+    """Yield the messages of a segment and the damage between them, as they are asked for."""
     end = segment.file_bytes
     for step in walk(segment, end):
         if step.damage:

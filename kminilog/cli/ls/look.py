@@ -1,0 +1,182 @@
+"""What the page of a log dir shows, as values: topics, partitions, segments, messages.
+
+page_data.py and contents.py read them from files, page.py and lanes.py show them. An offset that is
+not known is None. Source: ours.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kminilog.course.steps.drawing import Drawing
+from kminilog.course.steps.page import BytesTable
+from kminilog.pages import counted
+
+MAX_TICKS = 200
+"""How many index entries of a partition are drawn; of more, the page says how dense they are."""
+
+
+class MessageLook(NamedTuple):
+    """A message of a segment, from byte `start` on; with `damage`, bytes that are none."""
+
+    start: int
+    size_bytes: int
+    offset: int | None
+    key: str
+    value: str
+    damage: str
+    tables: list[BytesTable]
+
+
+class SegmentContents(NamedTuple):
+    """The first messages of a segment, and the index entries that point at them.
+
+    `rest_bytes` are not shown; the command shows them.
+    """
+
+    log: str
+    drawing: Drawing | None
+    messages: tuple[MessageLook, ...]
+    entries: BytesTable | None
+    rest_bytes: int
+    command: str
+
+
+ContentsOf = Callable[[str, str, int], SegmentContents | None]
+"""Returns so many messages of a segment, by its partition and its name; None if it is gone."""
+
+
+class SegmentLook(NamedTuple):
+    """One segment; `entry_offsets` has the offset of each index entry, or nothing if too many."""
+
+    name: str
+    first_offset: int
+    next_offset: int
+    log_bytes: int
+    index_entries: int
+    entry_offsets: tuple[int, ...] = ()
+    finding_count: int = 0
+
+    @property
+    def message_count(self) -> int:
+        """How many messages the offsets have room for."""
+        return self.next_offset - self.first_offset
+
+
+class GroupLook(NamedTuple):
+    """How far a group has read a partition, as `group describe` tells it."""
+
+    group: str
+    committed: int | None
+    lag: int | None
+    is_above_log_end: bool = False
+
+
+class CopyLook(NamedTuple):
+    """A broker's copy of a partition; `role` says what it is, a `failure` why it is not known."""
+
+    broker: int
+    role: str
+    log_end_offset: int | None = None
+    high_watermark: int | None = None
+    failure: str = ""
+
+
+class FindingLook(NamedTuple):
+    """One finding of `verify`, its bytes, and the command that shows it.
+
+    `comes_from` and `tables` may be empty.
+    """
+
+    kind: str
+    severity: str
+    partition: str
+    place: str
+    detail: str
+    command: str
+    offset: int | None = None
+    last_offset: int | None = None
+    comes_from: str = ""
+    segment: str = ""
+    tables: Sequence[BytesTable] = ()
+
+
+class PartitionLook(NamedTuple):
+    """One partition. With a `failure`, it could not be read, and most of the rest is not known.
+
+    `finding_count` is that of `verify`, which also counts the findings that it does not keep.
+    """
+
+    name: str
+    log_start_offset: int = 0
+    log_end_offset: int = 0
+    size_bytes: int = 0
+    segments: tuple[SegmentLook, ...] = ()
+    recovery_point: int | None = None
+    copies: tuple[CopyLook, ...] = ()
+    groups: tuple[GroupLook, ...] = ()
+    findings: tuple[FindingLook, ...] = ()
+    finding_count: int = 0
+    is_checked: bool = True
+    failure: str = ""
+
+    @property
+    def topic(self) -> str:
+        """The name of its topic."""
+        return self.name.rpartition("-")[0]
+
+    @property
+    def message_count(self) -> int:
+        """How many messages the offsets of all segments have room for."""
+        return sum(segment.message_count for segment in self.segments)
+
+    @property
+    def entry_count(self) -> int:
+        """How many index entries all segments have."""
+        return sum(segment.index_entries for segment in self.segments)
+
+    @property
+    def largest_lag(self) -> int | None:
+        """The largest lag of a group; None if none is known."""
+        return max((group.lag for group in self.groups if group.lag is not None), default=None)
+
+    @property
+    def severity(self) -> str:
+        """How bad it is: that of its worst finding, or "ok", or "warning" if nobody knows."""
+        if self.finding_count:
+            mild = self.findings and all(one.severity == "warning" for one in self.findings)
+            return "warning" if mild else "error"
+        return "ok" if self.is_checked and not self.failure else "warning"
+
+    @property
+    def said(self) -> str:
+        """What `verify` says of it, in few words."""
+        if self.failure:
+            return "not read"
+        if self.finding_count:
+            return counted(self.finding_count, "finding")
+        return "ok" if self.is_checked else "not checked"
+
+
+class LogDirLook(NamedTuple):
+    """A log dir, or one topic of it; or a cluster.
+
+    title        "Log dir" or "Cluster", and where it is
+    command      the words in front of a command of `kminilog` that is about it
+    said         the verdict of `verify` in a sentence
+    severity     "ok", "warning" or "error"
+    elsewhere    findings in none of these partitions
+    counts       of each class of findings, how many there are, and how many of them are shown
+    not_checked  what `verify` did not check, and why
+    not_read     what else could not be read, and why
+    """
+
+    title: str
+    command: str
+    verdict: str
+    said: str
+    severity: str
+    partitions: tuple[PartitionLook, ...]
+    elsewhere: tuple[FindingLook, ...] = ()
+    counts: tuple[tuple[str, int, int], ...] = ()
+    not_checked: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()
