@@ -1,14 +1,22 @@
 """How Sphinx builds these pages; the rest of the configuration is what `make docs` passes.
 
-The pages of the step-throughs come from the engine itself, once the other pages are there.
+Code and step-throughs come from the engine itself: an excerpt is read from the source, and the
+pages of the step-throughs are written once the other pages are there.
 """
 
+import ast
+import inspect
+import textwrap
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.directives.code import LiteralInclude
+from sphinx.util.docutils import SphinxDirective
 
-from kminilog.cli.step.command import write_pages
+from kminilog.cli.step.command import scene_command, write_pages
+from kminilog.course.judging.patching import library_answer, room_of
 
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
@@ -17,15 +25,60 @@ release = version = _project["version"]
 author = _project["authors"][0]["name"]
 copyright = f"2026, {author}"
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
 myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
+# Only the commands are copied, without their prompt and what they print.
+copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"{project} {version}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_extra_path = ["trace-1.schema.json", "lab-check-1.schema.json"]
+
+_FRAME = """<figure class="step-through">
+<iframe src="{page}" title="{title}" loading="lazy" allowfullscreen></iframe>
+<figcaption>{title} <a href="{page}">Open it alone</a>, or type
+<code>kminilog step {name}</code>.</figcaption>
+</figure>"""
+
+
+class StepThrough(SphinxDirective):
+    """A step-through inside a page, which may begin at a step: `{step-through} murmur2 5`."""
+
+    required_arguments = 1
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the frame."""
+        name, number = (*self.arguments, "1")[:2]
+        page = "../" * self.env.docname.count("/") + f"step-throughs/{name}.html#step/{number}"
+        html = _FRAME.format(name=name, page=page, title=scene_command(name).short_help)
+        return [nodes.raw("", html, format="html")]
+
+
+class Excerpt(LiteralInclude):
+    """A function of the package without its docstring: `{excerpt} storage.lookup.walk`."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return its lines, as they are in the source now."""
+        symbol = self.arguments[0]
+        room = room_of(symbol)
+        source = textwrap.dedent(inspect.getsource(library_answer(symbol)))
+        docstring = ast.parse(source).body[0].body[0]
+        self.arguments[0] = f"/../kminilog/{room.replace('.', '/')}.py"
+        self.options |= {
+            "pyobject": symbol.removeprefix(f"{room}."),
+            "lines": f"-{docstring.lineno - 1},{docstring.end_lineno + 1}-",
+            "dedent": None,
+            "language": "python",
+            "caption": symbol,
+        }
+        return super().run()
 
 
 def _write_steps(app: Sphinx, error: Exception | None) -> None:
@@ -34,5 +87,7 @@ def _write_steps(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the step-throughs to what Sphinx builds."""
+    """Add excerpts and step-throughs to what Sphinx builds."""
+    app.add_directive("excerpt", Excerpt)
+    app.add_directive("step-through", StepThrough)
     app.connect("build-finished", _write_steps)

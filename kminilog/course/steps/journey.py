@@ -7,7 +7,7 @@
 tells it. Producer, files, search and group are real. Around them stand three witnesses, where the
 engine lets its callers in anyway: an interceptor, the cluster that takes the batches, the recorder
 of searches. So that the line is not alone, others were sent before it, and one with the same key is
-in its batch. Source: S0 7, S1, S2; docs/life-of-a-message.md has the functions at each stop.
+in its batch. Source: S0 7, S1, S2; docs/tour.md has the functions at each stop.
 """
 
 from collections.abc import Iterator, Sequence
