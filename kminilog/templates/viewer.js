@@ -11,8 +11,10 @@
   const help = document.getElementById("help");
   const dots = document.getElementById("dots");
   const done = document.getElementById("done");
+  const said = document.getElementById("said");
   const SHOWN_BYTES = 480;
   const SHOWN_BESIDE = 64; // of a file without focus, beside one that has it
+  const FOLDED = 16; // so many equal bytes or more are folded
   const files = new Map(trace.files.map((file) => [file.name, {
     ...file,
     data: Uint8Array.from(file.hex.match(/../g) || [], (pair) => parseInt(pair, 16)),
@@ -27,6 +29,7 @@
   const hex = (number, digits) => number.toString(16).padStart(digits, "0");
   // What could deceive a reader is escaped, as in the markup: the rules are those of text.py.
   const TRICKS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+  const character = (byte) => byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "";
   const printable = (text) => String(text).replace(TRICKS, (trick) => {
     const code = trick.charCodeAt(0);
     return { 9: "\\t", 10: "\\n", 13: "\\r" }[code]
@@ -41,12 +44,14 @@
   const isWaiting = (number) => Boolean(trace.steps[number - 1].ask) && !answered.has(number);
 
   // The section whose state is to be seen: while a question waits, that of the step before it.
-  const evidence = () => sections[current - 1 - (isWaiting(current) && current > 1)];
+  const shown = () => current - 1 - (isWaiting(current) && current > 1);
+  const evidence = () => sections[shown()];
 
   function show(number, isToBeLinked = true) {
     const places = current ? placesIn(evidence()) : null;
     current = Math.min(Math.max(number, 1), sections.length);
     showSections();
+    showBytes();
     if (places) move(places, evidence());
     done.value = current;
     place.textContent = `${current} / ${sections.length}`;
@@ -57,8 +62,20 @@
       document.getElementById(id).disabled = isOff;
     }
     if (isToBeLinked && hasAddress) history.replaceState(null, "", `#step/${current}`);
-    showBytes();
     window.scrollTo(0, 0);
+    const step = trace.steps[current - 1];
+    said.textContent = printable(`Step ${current} of ${sections.length}. ${isWaiting(current) ? step.ask.question : step.say}`);
+  }
+
+  // Scroll a box, not the page, until something in it is to be seen.
+  function reveal(box, element) {
+    if (!box || !element) return;
+    const [seen, it] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
+    if (it.left < seen.left || it.right > seen.right) {
+      box.scrollLeft += it.left - seen.left - Math.max(seen.width - it.width, 0) / 2;
+    }
+    const heading = box.querySelector("h3")?.offsetHeight || 0; // it stays, above the bytes
+    if (it.top < seen.top + heading || it.bottom > seen.bottom) box.scrollTop += it.top - seen.top - heading - 8;
   }
 
   function showSections() {
@@ -70,7 +87,8 @@
     markAnswers();
   }
 
-  const fileOf = (element) => element.closest("[data-file]")?.dataset.file;
+  // Bytes that are shown apart from the rest of their file have the place of the part in the name.
+  const fileOf = (element) => element.closest("[data-file]")?.dataset.file.replace(/ at byte \d+$/, "");
   const MOVING = ".bar[data-key], [data-file] .bar";
   // What stays the same thing has the same key; of bytes, this is where they begin.
   const keyOf = (bar) => bar.dataset.key ?? `${fileOf(bar)} ${bar.dataset.start}`;
@@ -82,31 +100,33 @@
     const corner = picture.getBoundingClientRect();
     return new Map([...picture.querySelectorAll(MOVING)].map((bar) => {
       const box = bar.getBoundingClientRect();
-      return [keyOf(bar), { x: box.x - corner.x, y: box.y - corner.y }];
+      return [keyOf(bar), { x: box.x - corner.x, y: box.y - corner.y, width: box.width }];
     }));
   }
 
-  // Let the bars of a picture come from where they stood before, in a fifth of a second.
+  // Let the bars of a picture come from where they stood, as wide as they were, in a fifth of a second.
   function move(before, section) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const now = placesIn(section);
     const scale = 1 / (section.querySelector(".picture")?.getScreenCTM().a || 1);
     section.querySelectorAll(MOVING).forEach((bar) => {
       const [old, place] = [before.get(keyOf(bar)), now.get(keyOf(bar))];
-      const shift = old && [(old.x - place.x) * scale, (old.y - place.y) * scale];
-      if (shift && Math.abs(shift[0]) + Math.abs(shift[1]) < 1) return;
-      const from = shift ? { transform: `translate(${shift[0]}px, ${shift[1]}px)` } : { opacity: 0 };
-      bar.animate([from, shift ? { transform: "none" } : { opacity: 1 }], 200);
+      if (!old) { bar.animate([{ opacity: 0 }, { opacity: 1 }], 200); return; }
+      const [x, y] = [(old.x - place.x) * scale, (old.y - place.y) * scale];
+      const wider = old.width / place.width || 1;
+      if (Math.abs(x) + Math.abs(y) + Math.abs(old.width - place.width) < 1) return;
+      bar.animate([{ transform: `translate(${x}px, ${y}px) scaleX(${wider})` }, { transform: "none" }], 200);
     });
   }
 
   // While a question waits, the bytes are those of the step before: the step's own may tell the answer.
   function showBytes() {
-    const step = trace.steps[current - 1 - (isWaiting(current) && current > 1)];
+    const step = trace.steps[shown()];
     const isHidden = isWaiting(current) && current === 1;
-    const ends = isHidden ? {} : step.state.ends;
+    const { ends, values, tables } = isHidden ? { ends: {}, values: {}, tables: [] } : step.state;
     const names = Object.keys(ends);
     root.classList.toggle("has-bytes", names.length > 0);
+    root.classList.toggle("has-state", Object.keys(values).length + tables.length > 0);
     bytesPanel.querySelectorAll(".file").forEach((old) => old.remove());
     names.forEach((name) => {
       const part = make("section", "file");
@@ -119,14 +139,15 @@
       const focus = step.focus.filter((range) => range.file === name);
       const isBeside = !focus.length && step.focus.length;
       part.append(hexView(file, end, focus, isBeside ? SHOWN_BESIDE : SHOWN_BYTES));
-      bytesPanel.insertBefore(part, inspector);
+      bytesPanel.append(part);
     });
     const first = firstByte();
     if (first) first.tabIndex = 0;
-    bytesPanel.scrollTop = 0;
-    const lit = bytesPanel.querySelector(".in-focus");
-    if (lit) bytesPanel.scrollTop = Math.max(lit.offsetTop - bytesPanel.offsetTop - 60, 0);
     inspect(null);
+    const section = evidence();
+    reveal(bytesPanel, bytesPanel.querySelector(".in-focus"));
+    reveal(section.querySelector(".rest"), section.querySelector("tr.marked"));
+    reveal(section.querySelector(".top .scroll"), section.querySelector(".f-here") || section.querySelector(".bar path"));
   }
 
   function firstByte() {
@@ -151,9 +172,12 @@
       stop += 1;
     }
     if (start > 0) view.append(make("span", "rest", `… ${fields[start].start - file.start} bytes before`));
+    let holder = view;
     fields.slice(start, stop).forEach((field, index) => {
       if (index && field.kind === "offset") view.append(make("span", "line"));
-      view.append(fieldBox(file, field, end, isIn(field)));
+      if (field.kind === "relative-offset") view.append(holder = make("span", "entry"));
+      else if (field.kind !== "position") holder = view;
+      holder.append(fieldBox(file, field, end, isIn(field)));
     });
     if (stop < fields.length) {
       view.append(make("span", "rest", `… ${end - fields[stop].start} bytes more`));
@@ -168,15 +192,23 @@
     label.append(make("span", "at", ` @${field.start}`));
     box.append(label);
     const end = Math.min(field.end, fileEnd, field.start + SHOWN_BYTES);
+    const byteAt = (at) => file.data[at - file.start];
     for (let at = field.start; at < end; at += 1) {
-      const byte = make("span", "byte", hex(file.data[at - file.start], 2));
+      const byte = make("span", "byte", hex(byteAt(at), 2));
       byte.tabIndex = -1;
       byte.setAttribute("role", "button");
       byte.setAttribute("aria-label", `byte ${at}, ${field.name}, hex ${byte.textContent}`);
+      if (typeof field.value !== "number") byte.dataset.text = character(byteAt(at)) || "·";
       byte.addEventListener("mouseenter", () => { if (!isChosen()) inspect(file, field, at, box); });
       byte.addEventListener("focus", () => inspect(file, field, at, box));
       byte.addEventListener("click", () => byte.focus());
       box.append(byte);
+      let same = at + 1;
+      while (same < end && byteAt(same) === byteAt(at)) same += 1;
+      if (same - at >= FOLDED && !trace.what_if) {
+        box.append(make("span", "rest", ` ${same - at - 1} more 0x${hex(byteAt(at), 2)} `));
+        at = same - 1;
+      }
     }
     if (end < Math.min(field.end, fileEnd)) box.append(make("span", "rest", " …"));
     return box;
@@ -198,9 +230,9 @@
     light(box);
     const bytes = file.data.slice(field.start - file.start, field.end - file.start);
     const byte = file.data[at - file.start];
-    const character = byte >= 32 && byte < 127 ? `, “${String.fromCharCode(byte)}”` : "";
+    const text = character(byte) && `, “${character(byte)}”`;
     const lines = [
-      `byte ${at} (0x${hex(at, 1)}): ${hex(byte, 2)} = ${byte}, signed ${byte << 24 >> 24}${character}`,
+      `byte ${at} (0x${hex(at, 1)}): ${hex(byte, 2)} = ${byte}, signed ${byte << 24 >> 24}${text}`,
       `field ${field.name}: bytes ${field.start} to ${field.end - 1}` +
         (field.value === null ? "" : `, says ${field.value}`),
     ];
@@ -211,15 +243,17 @@
         lines.push(`${name}: ${unsigned} unsigned, ${BigInt.asIntN(bits, unsigned)} signed`);
       }
     }
-    const text = new TextDecoder("utf-8").decode(bytes.slice(0, 64));
-    lines.push(`as text: ${JSON.stringify(text)}${bytes.length > 64 ? " …" : ""}`);
+    const all = new TextDecoder("utf-8").decode(bytes.slice(0, 64));
+    lines.push(`as text: ${JSON.stringify(all)}${bytes.length > 64 ? " …" : ""}`);
     lines.forEach((line) => inspector.append(make("p", "", line)));
     if (trace.what_if && trace.what_if.file === file.name) inspector.append(whatIf(file, at, byte));
   }
 
+  const ROWS = "tr[data-row], tr.marked";
+  const isLookedAt = (one) => one.matches(".f-here:not([data-row]), tr.marked:not([data-row])");
   function showSame(one, other) {
     const [{ start, end, row }, { start: from, end: to, row: line }] = [one.dataset, other.dataset];
-    return one === other || (row !== undefined && row === line)
+    return one === other || (row !== undefined && row === line) || (isLookedAt(one) && isLookedAt(other))
       || (start !== undefined && fileOf(one) === fileOf(other) && Number(start) < Number(to) && Number(from) < Number(end));
   }
 
@@ -229,7 +263,7 @@
     if (!chosen) return;
     const bars = [...evidence().querySelectorAll(".bar")].filter((bar) => showSame(bar, chosen));
     const lit = new Set([chosen, ...bars]);
-    const others = chosen.classList.contains("field") ? "tr[data-row]" : ".field, tr[data-row]";
+    const others = chosen.classList.contains("field") ? ROWS : `.field, ${ROWS}`;
     for (const other of [...bytesPanel.querySelectorAll(others), ...evidence().querySelectorAll(others)]) {
       if (bars.some((bar) => showSame(bar, other))) lit.add(other);
     }
@@ -238,9 +272,10 @@
 
   for (const event of ["mouseover", "click"]) {
     document.addEventListener(event, ({ target }) => {
-      const chosen = target.closest?.(".bar, tr[data-row]");
+      const chosen = target.closest?.(`.bar, ${ROWS}`);
       if (chosen && !isChosen()) light(chosen);
-      if (event === "click" && chosen?.dataset.answer && isWaiting(current)) choose(current, chosen.dataset.answer);
+      const answer = target.closest?.(".before [data-answer]")?.dataset.answer;
+      if (event === "click" && answer) choose(current, answer);
     });
   }
 
@@ -281,6 +316,7 @@
     tellMe.type = "button";
     tellMe.addEventListener("click", () => choose(number, null));
     buttons.append(tellMe);
+    if (sections[number - 2]?.querySelector("[data-answer]")) buttons.append(make("span", "hint", "or choose in the picture"));
     const verdict = make("p", "verdict");
     verdict.setAttribute("role", "status");
     box.append(buttons, verdict);
@@ -303,8 +339,9 @@
       const places = placesIn(evidence());
       answered.add(number);
       showSections();
-      move(places, evidence());
       showBytes();
+      move(places, evidence());
+      if (document.activeElement.closest(".choices")) document.getElementById("next").focus();
     } else markAnswers();
   }
 
@@ -327,10 +364,10 @@
       dot.title = `question of step ${number}: ${{ open: "open", right: "right at once", not: "not at once" }[first(number)]}`;
       return dot;
     }));
-    const right = quizzes.filter((number) => first(number) === "right").length;
-    const open = quizzes.filter((number) => first(number) === "open");
-    summary.textContent = `Questions: ${right} of ${quizzes.length} right at once`
-      + (open.length ? `; open: ${open.map((number) => `step ${number}`).join(", ")}.` : ".");
+    const those = (kind) => quizzes.filter((number) => first(number) === kind);
+    const listed = (kind, words) => those(kind).length ? `; ${words}: step ${those(kind).join(", ")}` : "";
+    summary.textContent = `Questions: ${those("right").length} of ${quizzes.length} right at once`
+      + `${listed("not", "not at once")}${listed("open", "open")}.`;
   }
 
   // Show a step each second and a half, until the end or a question.
@@ -387,8 +424,9 @@
       return;
     }
     const [on, back] = [() => show(current + 1), () => show(current - 1)];
+    const click = () => isWaiting(current) ? choose(current, null) : on();
     const action = {
-      ArrowRight: on, PageDown: on, " ": on, ArrowLeft: back, PageUp: back,
+      ArrowRight: on, PageDown: click, " ": click, ArrowLeft: back, PageUp: back,
       Home: () => show(1), End: () => show(sections.length),
       a: () => { if (isWaiting(current)) choose(current, null); },
       n: () => show(quizzes.find((number) => number > current) || sections.length),
@@ -413,7 +451,7 @@
   jump.addEventListener("change", () => { show(Number(jump.value) || current); jump.blur(); });
   window.addEventListener("hashchange", () => fromHash(false));
   const summary = make("p", "summary");
-  if (quizzes.length) sections[sections.length - 1].lastElementChild.append(summary);
+  if (quizzes.length) sections[sections.length - 1].querySelector(".say").after(summary);
   sections.forEach((section, index) => ask(section, index + 1));
   root.classList.add("js");
   fromHash(false);

@@ -18,11 +18,11 @@ from typing import NamedTuple
 from kminilog.course.steps.document import Bar, Picture, PictureLane
 from kminilog.pages import render
 
-WIDTH = 800
+WIDTH = 1000
 _EDGE, _GAP = 8, 14
 _BAR_HEIGHT, _LINE = 30, 18
 _CHARACTER = 8.0  # of the labels, at most
-_SHORT_NAME = 14
+_SHORT_NAME = 18
 _LEAST_WIDTH = 3.0  # of a bar: so that it can be seen
 _TOLD_BARS = 12
 _ROLES = {

@@ -8,11 +8,20 @@ The templates are step.html, bytes.html and index.html (pages.py). Names, keys a
 hostile; they stay text. Source: ours.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import ByteRange, Document, Picture, compact, digest
-from kminilog.course.steps.drawing import drawn
+from kminilog.course.steps.document import (
+    Ask,
+    ByteRange,
+    Document,
+    Picture,
+    Step,
+    compact,
+    digest,
+)
+from kminilog.course.steps.drawing import Drawing, drawn
 from kminilog.course.steps.text import cost_line, field_rows
 from kminilog.pages import framed, render
 
@@ -20,7 +29,8 @@ PAGE_BYTES = 400_000
 """How long a page may be; where bytes in focus would make it longer, scripts alone show them."""
 INDEX_PAGE = "index.html"
 _KEYS = (
-    ("→ ←", "next step, step before; also Space, PageDown and PageUp, as clickers send them"),
+    ("→ ←", "next step, step before"),
+    ("Space PageDown", "the answer to a question that waits, else the next step; PageUp: back"),
     ("Home End", "first step, last step"),
     ("1 2 3", "answer the question of this step"),
     ("a", "show the answer"),
@@ -62,6 +72,23 @@ class Listed(NamedTuple):
     document: Document
 
 
+class _StepView(NamedTuple):
+    """A step as step.html shows it; `rows` are those of tables that bars stand for.
+
+    `answers` are those to the next question that its picture has.
+    """
+
+    number: int
+    step: Step
+    cost: str
+    picture: Drawing | None
+    rows: set[tuple[int, int]]
+    answers: set[str]
+    has_bytes: bool
+    tables: list[BytesTable]
+    is_like: bool
+
+
 def render_page(document: Document, *, index: str | None = None) -> str:
     """Return the page as text; `index` is the link to a page that lists others. O(document)."""
     slots = range(len(document.steps))
@@ -95,6 +122,8 @@ def framed_page(document: Document) -> str:
 
 def _page(document: Document, index: str | None, with_bytes: Collection[int]) -> str:
     """Return the page; only these steps, by their places, show their bytes without scripts."""
+    like = _like_their_neighbours(document.steps)
+    asks = [*(step.ask for step in document.steps[1:]), None]
     return render(
         "step.html",
         document=document,
@@ -103,16 +132,18 @@ def _page(document: Document, index: str | None, with_bytes: Collection[int]) ->
         index=index,
         keys=_KEYS,
         steps=[
-            (
+            _StepView(
+                slot + 1,
                 step,
                 cost_line(step.cost),
                 step.state.picture and drawn(step.state.picture),
                 _rows_drawn(step.state.picture),
+                answers_drawn(step.state.picture, ask),
                 slot in with_bytes,
                 _tables(document, step.focus),
-                slot + 1,
+                slot in like,
             )
-            for slot, step in enumerate(document.steps)
+            for slot, (step, ask) in enumerate(zip(document.steps, asks, strict=True))
         ],
     )
 
@@ -129,6 +160,39 @@ def _tables(document: Document, focus: Sequence[ByteRange]) -> list[BytesTable]:
         )
         for part in focus
     ]
+
+
+def _like_their_neighbours(steps: Sequence[Step]) -> set[int]:
+    """Return which steps, by their places, can be folded on paper.
+
+    They say the same as the steps before and after them, but for the numbers.
+    """
+    said = [re.sub(r"\d+", "", step.say) for step in steps]
+    return {
+        slot
+        for slot, three in enumerate(zip(said, said[1:], said[2:], strict=False), start=1)
+        if len(set(three)) == 1 and not steps[slot].ask
+    }
+
+
+def answers_drawn(picture: Picture | None, ask: Ask | None) -> set[str]:
+    """Return the answers that are names of bars or lanes: all of them but one at most, else none.
+
+    A plain number may be a count, so it is none of them.
+
+    >>> from kminilog.course.steps.document import AnswerChoice, PictureLane
+    >>> picture = Picture("", (PictureLane("C0", 0, 1, ()), PictureLane("C1", 0, 1, ())))
+    >>> names = [AnswerChoice(name, False, "") for name in ("C0", "C1", "nobody", "all")]
+    >>> sorted(answers_drawn(picture, Ask("", tuple(names[:3]))))
+    ['C0', 'C1']
+    >>> answers_drawn(picture, Ask("", tuple(names)))
+    set()
+    """
+    lanes = picture.lanes if picture else ()
+    names = {name for lane in lanes for name in (lane.name, *(bar.label for bar in lane.bars))}
+    answers = {choice.answer for choice in ask.choices} if ask else set()
+    found = {one for one in answers & names if not (one.isdecimal() and one == str(int(one)))}
+    return found if len(found) >= len(answers) - 1 else set()
 
 
 def _rows_drawn(picture: Picture | None) -> set[tuple[int, int]]:

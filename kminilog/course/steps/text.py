@@ -180,7 +180,8 @@ def cost_line(cost: Cost) -> str:
 def field_rows(document: Document, focus: ByteRange) -> list[tuple[object, ...]]:
     """Return the rows of the fields that have bytes in a range: byte, name, hex, value.
 
-    Of a key or a value, each row has the text of its own bytes.
+    Of a key or a value, each row has the text of its own bytes. Of a run of equal bytes, all that
+    follow the first row are one row.
     """
     file = next(file for file in document.files if file.name == focus.file)
     rows: list[tuple[object, ...]] = []
@@ -189,17 +190,35 @@ def field_rows(document: Document, focus: ByteRange) -> list[tuple[object, ...]]
             continue
         data = file.data[field.start - file.start : field.end - file.start]
         cells = text_cells(data, _BYTES_A_ROW) if field.kind in _TEXTS else []
-        for row, at in enumerate(range(0, len(data), _BYTES_A_ROW)):
+        for row, (at, shown) in enumerate(_hex_rows(data)):
             if row == _SHOWN_ROWS:
                 rows.append(("", "", f"… {count(len(data) - at, 'byte')} more", ""))
                 break
             name, value = (field.name, field.value) if not row else ("", None)
             said = str(shown_cell(value))
             if cells:
-                said = "".join(cells[at : at + _BYTES_A_ROW])
-            chunk = data[at : at + _BYTES_A_ROW]
-            rows.append((field.start + at, name, chunk.hex(" "), said))
+                said = "" if "more" in shown else "".join(cells[at : at + _BYTES_A_ROW])
+            rows.append((field.start + at, name, shown, said))
     return rows
+
+
+def _hex_rows(data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield where each row begins, and its bytes in hex.
+
+    >>> list(_hex_rows(b"." * 47))
+    [(0, '2e 2e 2e 2e 2e 2e 2e 2e'), (8, '39 more 0x2e')]
+    """
+    at = 0
+    while at < len(data):
+        row = data[at : at + _BYTES_A_ROW]
+        yield at, row.hex(" ")
+        at += len(row)
+        rest = data[at:].lstrip(row[-1:]) if len(set(row)) == 1 else data[at:]
+        run = len(data) - at - len(rest)
+        run -= run % _BYTES_A_ROW if rest else 0
+        if run >= _BYTES_A_ROW:
+            yield at, f"{run} more 0x{row[-1:].hex()}"
+            at += run
 
 
 def shown_cell(value: object) -> object:
