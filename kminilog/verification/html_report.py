@@ -77,10 +77,13 @@ def render_html(
     >>> "is in order" in page, "<u>" in page, "&lt;u&gt;" in page
     (True, False, True)
     """
+    names = results.scope.get("topics", [])
+    title = f"Topic{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "No topic"
     return render(
         "report.html",
         results=results,
-        topics=", ".join(results.scope.get("topics", [])) or "no topic",
+        title=title,
+        topics=", ".join(names) or "no topic",
         said=headline(results),
         severity=worst(results),
         tiles=[*totals(results.partitions), (results.tally.total(), "findings")],

@@ -117,7 +117,7 @@ def check_findings(part: Any, words: Any, report: Any, name: str) -> None:
     for (kind, sample), one in zip(samples, lists, strict=True):
         assert shown(one).startswith(" ".join(f"{kind} {sample['place']}".split()))
         assert sample["detail"] in shown(one)
-        assert shown(one.findall("pre")[0]) == sample["command"]
+        assert shown(next(one.iter("pre"))) == sample["command"]
     marks = path_numbers(part, "error") + path_numbers(part, "warning")
     assert len(marks) == sum(sample["offset"] is not None for _, sample in samples)
 

@@ -91,7 +91,8 @@ def _around(
         if low < high:
             value = field.value
             if (low, high) != (field.start, field.end):
-                value = data[low - start : high - start].decode(errors="backslashreplace")
+                text = data[low - start : high - start].decode(errors="backslashreplace")
+                value = text if field.kind in ("key", "value") else None  # no number of a part
             shown.append(field._replace(start=low, end=high, value=value))
     recording = Recording("bytes", path.name)
     recording.file(path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end)
