@@ -54,7 +54,7 @@ def test_hostile_text_is_text():
     more = {"elsewhere": (found,), "not_checked": (BAD,), "not_read": (BAD,), "title": BAD}
     message = MessageLook(0, 9, OFFSET, BAD, BAD, "", [BytesTable(BAD, 0, 9, [FIELD])])
     damage = MessageLook(9, 9, None, "", "", BAD, [])
-    contents = SegmentContents(BAD, None, (message, damage), None, 9, BAD)
+    contents = SegmentContents(BAD, None, (message, damage), None, 0, 9, BAD)
     looks = (look, PartitionLook("t-0", failure=BAD))
     page = page_of(*looks, contents=contents, counts=((BAD, 2, 1),), **more)
     whole = tree(page)

@@ -21,7 +21,7 @@ from tests.cli.looked_at import (
     shown,
     tree,
 )
-from tests.damage import index_entries
+from tests.damage import flip_byte, index_entries
 
 
 @settings(max_examples=25)
@@ -200,7 +200,7 @@ def test_index_entries_are_drawn_up_to_a_limit(kminilog: CommandLine, count: int
 def summaries(page: Any, name: str) -> list[str]:
     """Return what stands above the bytes of each message of a segment: number, name, key."""
     (segment,) = (one for one in page.iter("div") if one.get("id") == name)
-    found = [one for one in segment.findall("details") if one.get("class") == "message"]
+    found = [one for one in segment.iter("details") if one.get("class") == "message"]
     return [shown(one.findall("summary")[0]) for one in found]
 
 
@@ -255,3 +255,23 @@ def test_links_of_the_page_lead_to_what_is_on_it(kminilog: CommandLine):
     links = {a.get("href", "").removeprefix("#") for a in page.iter("a")}
     assert len(links) > 5
     assert links <= set(ids)
+
+
+@pytest.mark.parametrize(("at", "kind"), [(3000, "offset-disorder"), (3030, "bad-crc")])
+def test_segment_is_shown_around_its_first_finding_and_before_other_segments(
+    kminilog: CommandLine, at: int, kind: str
+):
+    make(kminilog.log_dir, Plan(counts=(20_000,), segment_bytes=4000, flip=None))
+    logs = sorted((kminilog.log_dir / "t-0").glob("*.log"))
+    damaged = logs[-2]
+    flip_byte(damaged, at, mask=1)
+    page = look(kminilog)
+    assert shown(of_class(section(page, "t-0"), "place")[0]).startswith(kind)
+    assert len(logs) > 100 > len(of_class(section(page, "t-0"), "segment"))
+    (segment,) = (one for one in page.iter("div") if one.get("id") == f"t-0/{damaged.stem}")
+    messages = of_class(of_class(segment, "messages")[0], "message")
+    (found,) = (slot for slot, one in enumerate(messages) if one.get("open"))
+    assert "byte 2993" in shown(messages[found])
+    assert 0 < found < len(messages) - 1
+    (bar,) = of_class(segment, "f-lost")
+    assert "from 2993 to" in shown(bar)

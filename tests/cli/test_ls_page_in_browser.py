@@ -47,8 +47,14 @@ def page_file(request, tmp_path_factory):
     return file
 
 
-def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file):
+UNFOLD = "document.querySelectorAll('details').forEach(one => one.open = true)"
+
+
+@pytest.mark.parametrize("is_unfolded", [False, True])
+def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file, is_unfolded):
     with Page(browser, page_file) as page:
+        if is_unfolded:
+            page.page.evaluate(UNFOLD)
         for width, height in SIZES:
             page.page.set_viewport_size({"width": width, "height": height})
             for scheme in ("light", "dark"):
@@ -70,3 +76,27 @@ def test_page_on_paper_has_every_row(browser, page_file):
         page.page.emulate_media(media="screen")
         inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
         assert inside < whole
+
+
+def test_bar_leads_to_its_segment_and_mark_to_the_bytes_of_its_finding(browser, page_file):
+    with Page(browser, page_file, java_script_enabled=False) as page:
+        segment = page.page.locator("#t-0 .segment .messages").first
+        assert not segment.is_visible()
+        page.page.locator("#t-0 .shapes a:has(.bar)").first.click()
+        assert segment.is_visible()
+        page.page.locator("#t-0 .shapes a:has(.error)").first.click()
+        assert page.page.url.endswith("#t-0/finding-1")
+        finding = page.page.locator(".findings li:target")
+        assert finding.locator(".focus .f-crc").is_visible()
+        assert finding.bounding_box()["y"] < page.page.viewport_size["height"] / 2
+
+
+def test_folded_partition_is_opened_by_a_link_to_it_without_scripts(browser, page_file):
+    with Page(browser, page_file, "#nothing-0", java_script_enabled=False) as page:
+        assert page.page.locator("#nothing-0 .lanes").is_visible()
+
+
+def test_shapes_have_tooltips(browser, page_file):
+    with Page(browser, page_file) as page:
+        shapes = page.page.locator(".shapes").locator(".bar, .lag, .error, .empty")
+        assert shapes.locator("title").count() == shapes.count() > 5

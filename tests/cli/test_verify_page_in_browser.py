@@ -7,7 +7,7 @@ from tests.cli.command_line import CommandLine
 from tests.log_content import Content, write_anew
 
 pytestmark = pytest.mark.xdist_group("browser")
-SIZES = [(500, 844), (1280, 800), (1920, 1080)]
+SIZES = [(390, 844), (1280, 800), (1920, 1080)]
 COUNT = 2000
 
 
@@ -90,3 +90,25 @@ def test_page_on_paper_keeps_its_bars_and_marks(browser, page_file):
         colours = "all => all.map(one => getComputedStyle(one).printColorAdjust)"
         for drawn in (".bar span", ".size span", ".offsets i"):
             assert set(page.page.eval_on_selector_all(drawn, colours)) == {"exact"}, drawn
+
+
+def test_page_begins_with_the_verdict_then_the_pictures_then_the_bytes(browser, page_file):
+    with Page(browser, page_file) as page:
+        places = [
+            page.page.locator(selector).first.bounding_box()["y"]
+            for selector in ("h1", ".account", ".partitions", ".focus", ".facts")
+        ]
+        assert places == sorted(places)
+
+
+def test_bytes_stand_beside_their_finding_on_a_wide_window_and_below_it_on_a_phone(
+    browser, page_file
+):
+    with Page(browser, page_file) as page:
+        for width, is_beside in ((1280, True), (390, False)):
+            page.page.set_viewport_size({"width": width, "height": 800})
+            finding = page.page.locator(".finding:has(.focus)").first
+            text, data = (
+                finding.locator(one).first.bounding_box() for one in ("pre", ".focus table")
+            )
+            assert (data["x"] > text["x"] + text["width"]) == is_beside

@@ -1,13 +1,14 @@
-"""The first messages of a segment, for the page of a log dir: a picture to scale, and their bytes.
+"""Some messages of a segment, for the page of a log dir: a picture to scale, and their bytes.
 
-They are shown as a step-through shows them, damage included. If the files have changed or gone
+They are the first ones, or those around the first damage. They are shown as a step-through shows
+them, damage included. If the files have changed or gone
 meanwhile, nothing is shown. Source: ours.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import islice
 
 from kminilog.cli.ls.look import ContentsOf, MessageLook, SegmentContents
 from kminilog.course.steps.document import ByteRange, Document, Field, Picture
@@ -19,6 +20,7 @@ from kminilog.course.steps.stretches import Stretch, read_range, stretches
 from kminilog.errors import KMiniLogError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.storage.log_file import message_at
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.text import shown_beside
@@ -26,11 +28,12 @@ from kminilog.verification.commands import quoted
 
 _MOST_BYTES = 16_384
 _MOST_ENTRIES = 24
+_NEAR_BYTES = 2_048
 _TEXT_WIDTH = 72
 
 
 def contents_of(reader: Callable[[TopicPartition], PartitionReader]) -> ContentsOf:
-    """Return what reads messages of segments; each costs O(bytes of what is shown)."""
+    """Return what reads messages of segments. O(bytes shown, and those after an index entry)."""
 
     @cache
     def segments(partition: str) -> dict[str, Segment]:
@@ -39,61 +42,88 @@ def contents_of(reader: Callable[[TopicPartition], PartitionReader]) -> Contents
         return {segment.name: segment for segment in listed}
 
     @cache
-    def contents(partition: str, segment: str, count: int) -> SegmentContents | None:
+    def contents(
+        partition: str, segment: str, near: int | None, count: int
+    ) -> SegmentContents | None:
         with suppress(OSError, KMiniLogError, ValueError):
             if found := segments(partition).get(segment):
-                return _contents(found, count)
+                return _contents(found, near, count)
         return None
 
     return contents
 
 
-def _contents(segment: Segment, count: int) -> SegmentContents:
-    first = _first(segment, count)
-    log, end = segment.log_path, first[-1].end if first else 0
-    rest = segment.file_bytes - end
-    words = ["dump", str(log), "--at", str(end), "--count", str(count)]
-    command = " ".join(["kminilog", *map(quoted, words)])
-    if not first:
-        return SegmentContents(log.name, None, (), None, rest, command)
-    document = _document(segment, first)
+def _contents(segment: Segment, near: int | None, count: int) -> SegmentContents:
+    window = _window(segment, near, count)
+    log = segment.log_path
+    start, end = (window[0].start, window[-1].end) if window else (0, 0)
+    rest = segment.file_bytes - (end - start)
+    words = ["dump", str(log)] if start else ["dump", str(log), "--at", str(end)]
+    command = " ".join(
+        ["kminilog", *map(quoted, words), *([] if start else ["--count", str(count)])]
+    )
+    if not window:
+        return SegmentContents(log.name, None, (), None, 0, rest, command)
+    document = _document(segment, window)
     tables = bytes_in_focus(document)
-    messages, entries = tables[: len(first)], tables[len(first) :]
+    messages, entries = tables[: len(window)], tables[len(window) :]
     picture = document.steps[0].state.picture
     return SegmentContents(
         log.name,
-        picture and drawn(_with_damage(picture, first)),
-        tuple(_message(*one) for one in zip(first, messages, strict=True)),
+        picture and drawn(_with_damage(picture, window, near)),
+        tuple(_message(*one) for one in zip(window, messages, strict=True)),
         entries[0] if entries else None,
+        start,
         rest,
         command,
     )
 
 
-def _first(segment: Segment, count: int) -> list[Stretch]:
-    """Return the first messages, and damage between them: one of them, or as many as are short."""
-    found: list[Stretch] = []
-    for stretch in islice(stretches(segment), count):
-        if found and stretch.end > _MOST_BYTES:
+def _window(segment: Segment, near: int | None, count: int) -> list[Stretch]:
+    """Return so many messages, and damage between them: at the beginning, or around byte `near`.
+
+    They are fewer if they are long.
+    """
+    before: deque[Stretch] = deque(maxlen=count // 2)
+    after: list[Stretch] = []
+    for one in stretches(segment, _start(segment, near or 0)):
+        if one.end <= (near or 0):
+            before.append(one)
+            continue
+        if after and one.end - after[0].start > _MOST_BYTES:
             break
-        found.append(stretch)
-    return found
+        after.append(one)
+        if len(before) + len(after) >= count:
+            break
+    while before and after and after[-1].end - before[0].start > _MOST_BYTES:
+        before.popleft()
+    return [*before, *after]
 
 
-def _document(segment: Segment, first: Sequence[Stretch]) -> Document:
+def _start(segment: Segment, near: int) -> int:
+    """Return where to begin to read: at an index entry in front of byte `near`, or 0."""
+    segment.index.load()
+    places = [one.position for one in segment.index.entries() if one.position < near - _NEAR_BYTES]
+    is_true = places and message_at(segment.dialect, segment.log_path, places[-1])
+    return places[-1] if is_true else 0
+
+
+def _document(segment: Segment, window: Sequence[Stretch]) -> Document:
     """Return a document: the first step has the picture, the last one the bytes in focus.
 
     These are the bytes of each message, then those of the index entries, if there are some.
     """
-    name, end = segment.log_path.name, min(first[-1].end, _MOST_BYTES)
-    data = read_range(segment.log_path, 0, end)
+    name, start = segment.log_path.name, window[0].start
+    end = min(window[-1].end, start + _MOST_BYTES)
+    data = read_range(segment.log_path, start, end)
     fields: list[Field] = []
-    for one in first:
-        fields += message_fields(name, segment.dialect, one.start, data[one.start : one.end])
+    for one in window:
+        own = data[one.start - start : one.end - start]
+        fields += message_fields(name, segment.dialect, one.start, own)
     recording = Recording("segment", segment.name)
-    recording.file(name, data, fields, size_bytes=segment.file_bytes)
-    focus = [ByteRange(name, one.start, min(one.end, end)) for one in first]
-    if entries := _entries(segment, first[-1].end):
+    recording.file(name, data, fields, start=start, size_bytes=segment.file_bytes)
+    focus = [ByteRange(name, one.start, min(one.end, end)) for one in window]
+    if entries := b"" if start else _entries(segment, end):
         index = segment.index.path.name
         recording.file(index, entries, index_fields(index, entries))
         focus.append(ByteRange(index, 0, len(entries)))
@@ -112,11 +142,11 @@ def _entries(segment: Segment, end: int) -> bytes:
     return data[: max(ends, default=0)]
 
 
-def _with_damage(picture: Picture, first: Sequence[Stretch]) -> Picture:
-    """Return the picture; of several bars, those of bytes that are no message say so."""
-    if len(first) < 2:
+def _with_damage(picture: Picture, window: Sequence[Stretch], near: int | None) -> Picture:
+    """Return the picture; of several bars, that of the finding and those of damage say so."""
+    if len(window) < 2:
         return picture
-    damaged = {one.start for one in first if one.damage}
+    damaged = {near, *(one.start for one in window if one.damage)}
     lanes = []
     for lane in picture.lanes:
         if lane.file.endswith(".log"):

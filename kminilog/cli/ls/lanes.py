@@ -12,7 +12,7 @@ text is not: labels are numbers, placed by percent, and left out where they woul
 template is log_dir.html. Source: ours.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from kminilog.cli.ls.look import MAX_TICKS, CopyLook, GroupLook, PartitionLook, SegmentLook
@@ -20,7 +20,7 @@ from kminilog.pages import counted, grouped
 
 _WIDTH = 10_000  # of the axis, in the units of a shape
 _BAR_HEIGHT = 34
-_TICK_WIDTH = 40  # of an index entry
+_TICK_WIDTH = 40  # of an index entry, and of a finding at least
 _DIGIT_WIDTH = 0.025  # of the width: a digit of a label on a phone
 _SHORT_DIGITS = 10  # five offsets of so many digits stand side by side, unless on a phone
 
@@ -58,11 +58,11 @@ class Lane(NamedTuple):
 
 
 def lanes(
-    look: PartitionLook, *, segments: int, groups: int, findings: int, opened: int
+    look: PartitionLook, opened: Collection[SegmentLook], segments: int, groups: int, findings: int
 ) -> Iterator[Lane]:
     """Yield the lanes, from the segments down to the axis; of each thing so many at most.
 
-    The first `opened` segments can be linked to.
+    The page has a place for each of the `opened` segments.
     """
     yield _segments(look, segments, opened)
     yield _index(look)
@@ -100,7 +100,7 @@ def _numbers(places: Iterable[tuple[float, int]]) -> Iterator[Label]:
             last = share
 
 
-def _segments(look: PartitionLook, limit: int, opened: int) -> Lane:
+def _segments(look: PartitionLook, limit: int, opened: Collection[SegmentLook]) -> Lane:
     drawn = look.segments[:limit]
     largest = max((segment.log_bytes for segment in drawn), default=0)
     words = grouped(len(look.segments))
@@ -109,8 +109,8 @@ def _segments(look: PartitionLook, limit: int, opened: int) -> Lane:
     if len(drawn) < len(look.segments):
         words += f"; only the first {len(drawn)} are drawn"
     shapes = [
-        _bar(look, segment, largest, f"{look.name}/{segment.name}" if slot < opened else "")
-        for slot, segment in enumerate(drawn)
+        _bar(look, segment, largest, f"{look.name}/{segment.name}" if segment in opened else "")
+        for segment in drawn
     ]
     middles = [
         (_share(look, segment.first_offset) + _share(look, segment.next_offset)) / 2
@@ -222,9 +222,10 @@ def _findings(look: PartitionLook, limit: int) -> Lane:
         if finding.offset is None:
             continue
         top = 0 if finding.severity == "error" else 7
-        path = f"M{_at(look, finding.offset)} {top}V14"
-        if finding.last_offset is not None:
-            path += f"H{_at(look, finding.last_offset + 1)}V{top}"
+        left = _at(look, finding.offset)
+        last = finding.offset if finding.last_offset is None else finding.last_offset
+        right = max(_at(look, last + 1), left + _TICK_WIDTH)
+        path = f"M{left} {top}H{right}V14H{left}Z"
         title, link = f"{finding.kind}: {finding.place}", f"{look.name}/finding-{number}"
         shapes.append(Shape(finding.severity, path, title, link))
         places.append((_share(look, finding.offset), number))

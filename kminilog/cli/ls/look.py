@@ -28,7 +28,7 @@ class MessageLook(NamedTuple):
 
 
 class SegmentContents(NamedTuple):
-    """The first messages of a segment, and the index entries that point at them.
+    """Some messages of a segment, from byte `start` on, and index entries that point at them.
 
     `rest_bytes` are not shown; the command shows them.
     """
@@ -37,16 +37,25 @@ class SegmentContents(NamedTuple):
     drawing: Drawing | None
     messages: tuple[MessageLook, ...]
     entries: BytesTable | None
+    start: int
     rest_bytes: int
     command: str
 
 
-ContentsOf = Callable[[str, str, int], SegmentContents | None]
-"""Returns so many messages of a segment, by its partition and its name; None if it is gone."""
+ContentsOf = Callable[[str, str, int | None, int], SegmentContents | None]
+"""Returns messages of a segment: by its partition, its name, a byte, and how many around it.
+
+Without a byte, they are the first ones.
+
+None if it is gone.
+"""
 
 
 class SegmentLook(NamedTuple):
-    """One segment; `entry_offsets` has the offset of each index entry, or nothing if too many."""
+    """One segment; `entry_offsets` has the offset of each index entry, or nothing if too many.
+
+    Byte `near` of its `.log` is where the first finding is; None if there is none.
+    """
 
     name: str
     first_offset: int
@@ -55,6 +64,7 @@ class SegmentLook(NamedTuple):
     index_entries: int
     entry_offsets: tuple[int, ...] = ()
     finding_count: int = 0
+    near: int | None = None
 
     @property
     def message_count(self) -> int:

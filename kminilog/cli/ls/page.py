@@ -9,12 +9,12 @@ much as fits, says what it leaves out, and names the command that shows it. The 
 log_dir.html (pages.py). Source: ours.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from kminilog.cli.ls.lanes import Lane, density, lanes
-from kminilog.cli.ls.look import ContentsOf, LogDirLook, PartitionLook
+from kminilog.cli.ls.look import ContentsOf, LogDirLook, PartitionLook, SegmentLook
 from kminilog.pages import counted, render
 from kminilog.text import count
 
@@ -52,12 +52,20 @@ LIMITS = (
 """From the strictest to the most generous."""
 
 
+class ShownPartition(NamedTuple):
+    """A partition, its picture, and the segments whose messages are shown, with their numbers."""
+
+    look: PartitionLook
+    lanes: Sequence[Lane]
+    opened: Mapping[int, SegmentLook]
+
+
 class TopicPart(NamedTuple):
-    """A topic of the page: all of its partitions, and those that are shown, with their lanes."""
+    """A topic of the page: all of its partitions, and those that are shown."""
 
     name: str
     partitions: Sequence[PartitionLook]
-    shown: list[tuple[PartitionLook, list[Lane]]]
+    shown: Sequence[ShownPartition]
 
     @property
     def severity(self) -> str:
@@ -75,7 +83,7 @@ class TopicPart(NamedTuple):
     @property
     def first_finding(self) -> str:
         """Where its first finding stands on the page; empty if there is none."""
-        return next((f"{one.name}/finding-1" for one, _ in self.shown if one.findings), "")
+        return next((f"{one.look.name}/finding-1" for one in self.shown if one.look.findings), "")
 
     @property
     def groups(self) -> list[tuple[str, int, int, str]]:
@@ -128,19 +136,18 @@ def _topics(look: LogDirLook, limits: PageLimits) -> Iterator[TopicPart]:
     names = {one.name for one in order[: limits.partitions]}
     for name, partitions in groupby(look.partitions, key=lambda one: one.topic):
         parts = list(partitions)
-        shown = [(one, list(_lanes(one, limits))) for one in parts if one.name in names]
+        shown = [_shown(one, limits) for one in parts if one.name in names]
         yield TopicPart(name, parts, shown)
 
 
-def _lanes(look: PartitionLook, limits: PageLimits) -> Iterator[Lane]:
-    if not look.failure:
-        yield from lanes(
-            look,
-            segments=limits.segments,
-            groups=limits.groups,
-            findings=limits.findings,
-            opened=limits.opened,
-        )
+def _shown(look: PartitionLook, limits: PageLimits) -> ShownPartition:
+    """Return a partition as it is shown; of all segments those with findings are opened first."""
+    if look.failure:
+        return ShownPartition(look, (), {})
+    order = sorted(enumerate(look.segments, start=1), key=lambda one: not one[1].finding_count)
+    opened = dict(sorted(order[: limits.opened]))
+    drawn = lanes(look, opened.values(), limits.segments, limits.groups, limits.findings)
+    return ShownPartition(look, list(drawn), opened)
 
 
 def _tiles(look: LogDirLook, topics: int) -> list[tuple[int, str]]:

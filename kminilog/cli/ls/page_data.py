@@ -42,7 +42,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import quoted
 from kminilog.verification.coverage import Aspect, Unchecked
-from kminilog.verification.findings import Cause, severity
+from kminilog.verification.findings import Cause, is_in_index, severity
 from kminilog.verification.html_report import headline, worst
 from kminilog.verification.report import Report, verify_storage
 
@@ -307,6 +307,16 @@ def _comes_from(cause: Cause | None) -> str:
     return f"{certainty} from {cause.kind}: {cause.place}"
 
 
+def _first_findings(report: Report | None, partition: TopicPartition) -> dict[str, int]:
+    """Return for each segment of a partition at which byte of its `.log` the first finding is."""
+    found: dict[str, int] = {}
+    for kind in report.tally.counts() if report else ():
+        for one in report.tally.samples(kind) if report and not is_in_index(kind) else ():
+            if (one.topic, one.partition) == partition and one.segment and one.position is not None:
+                found[one.segment] = min(one.position, found.get(one.segment, one.position))
+    return found
+
+
 def _partition(
     place: _Place,
     partition: TopicPartition,
@@ -322,8 +332,13 @@ def _partition(
     except _UNREADABLE as error:
         on_broken(error)
         return PartitionLook(str(partition), finding_count=found, failure=in_words(error))
-    segments = rows.get(place.home(partition), {}).get("segments", ())
-    counts = {one["segment"]: one["finding_count"] for one in segments}
+    home = place.home(partition)
+    counts = (
+        {one["segment"]: one["finding_count"] for one in rows[home]["segments"]}
+        if home in rows
+        else {}
+    )
+    near = _first_findings(place.verified.reports.get(home), partition)
     entries = {segment.name: segment.index.entries() for segment in reader.segments()}
     is_drawn = sum(len(of_segment) for of_segment in entries.values()) <= MAX_TICKS
 
@@ -346,6 +361,7 @@ def _partition(
                 segment["index_entries"],
                 tuple(offsets(segment)),
                 counts.get(segment["name"], 0),
+                near.get(segment["name"]),
             )
             for segment in described["segments"]
         ),

@@ -77,10 +77,13 @@ def _around(stretches: list[Stretch], chosen: Stretch) -> list[Stretch]:
     ]
 
 
-def stretches(segment: Segment) -> Iterator[Stretch]:
-    """Yield the messages of a segment and the damage between them, as they are asked for."""
+def stretches(segment: Segment, position: int = 0) -> Iterator[Stretch]:
+    """Yield the messages of a segment and the damage between them, as they are asked for.
+
+    They begin at `position`, where a message begins.
+    """
     end = segment.file_bytes
-    for step in walk(segment, end):
+    for step in walk(segment, end, position):
         if step.damage:
             damage_end = step.position if step.message else end
             yield Stretch(step.damage.position, damage_end, None, step.damage)
