@@ -93,12 +93,32 @@ def test_page_of_a_large_log_dir_is_bounded_and_says_what_it_leaves_out():
     whole = tree(page)
     drawn = of_class(whole, "partition")
     assert 20 <= len(drawn) < 600
+    assert len(path_numbers(drawn[0], "bar")) == 60
     assert section(whole, "z-99") in drawn  # what is damaged is shown first of all
     (said,) = of_class(whole, "left-out")
     assert f"{len(drawn)} of 600 partitions are shown" in shown(said)
     assert "of each partition, " in shown(said)
     left = 300 - sum(one.get("id").startswith("z-") for one in drawn)
     assert f"and {left} more partitions of z: kminilog --log-dir logs ls z" in shown(whole)
+
+
+def test_page_of_a_log_dir_with_long_names_and_many_findings_is_bounded():
+    rows = [FieldRow(number, BAD, BAD, BAD, "key") for number in range(10)]
+    table = BytesTable("0" * 20, 0, 80, rows)
+    found = FindingLook("bad-crc", "error", "", "p" * 300, "d" * 500, "c" * 500, tables=[table])
+    groups = tuple(GroupLook(f"{number}<" * 40, OFFSET, 5) for number in range(60))
+    damaged = {"findings": (found,) * 40, "finding_count": 40, "groups": groups}
+    looks = [partition(f"{number:0240}-0", 30, **damaged) for number in range(800)]
+    message = MessageLook(0, 9, OFFSET, BAD, BAD, "", [table])
+    contents = SegmentContents("0" * 20, None, (message,) * 2, table, 0, 9, "c" * 300)
+    page = page_of(
+        *looks, contents=contents, elsewhere=(found,) * 400, not_checked=("n" * 300,) * 900
+    )
+    assert len(page.encode()) <= PAGE_BYTES
+    words = shown(tree(page))
+    assert "and 780 more topics: kminilog --log-dir logs topic list" in words
+    assert "and 399 more findings: kminilog --log-dir logs verify" in words
+    assert "and 899 more: kminilog --log-dir logs verify" in words
 
 
 def test_findings_that_verify_did_not_keep_are_said():

@@ -20,6 +20,7 @@ from kminilog.pages import counted, grouped
 
 _WIDTH = 10_000  # of the axis, in the units of a shape
 _BAR_HEIGHT = 34
+_PLAIN_BARS = 100  # so many are drawn at least, some of them without a tooltip
 _TICK_WIDTH = 40  # of an index entry, and of a finding at least
 _DIGIT_WIDTH = 0.025  # of the width: a digit of a label on a phone
 _SHORT_DIGITS = 10  # five offsets of so many digits stand side by side, unless on a phone
@@ -101,17 +102,22 @@ def _numbers(places: Iterable[tuple[float, int]]) -> Iterator[Label]:
 
 
 def _segments(look: PartitionLook, limit: int, opened: Collection[SegmentLook]) -> Lane:
-    drawn = look.segments[:limit]
+    drawn = look.segments[: max(limit, _PLAIN_BARS)]
     largest = max((segment.log_bytes for segment in drawn), default=0)
     words = grouped(len(look.segments))
     if largest:
         words += f"; the highest bar is the largest, {counted(largest, 'byte')}"
     if len(drawn) < len(look.segments):
         words += f"; only the first {len(drawn)} are drawn"
-    shapes = [
-        _bar(look, segment, largest, f"{look.name}/{segment.name}" if segment in opened else "")
-        for segment in drawn
-    ]
+    shapes, plain = [], ""
+    for slot, segment in enumerate(drawn):
+        bar = _bar(look, segment, largest, segment in opened)
+        if slot < limit or bar.link or segment.finding_count:
+            shapes.append(bar)
+        else:
+            plain += bar.path
+    if plain:
+        shapes.append(Shape("bar", plain))
     middles = [
         (_share(look, segment.first_offset) + _share(look, segment.next_offset)) / 2
         for segment in drawn
@@ -120,7 +126,8 @@ def _segments(look: PartitionLook, limit: int, opened: Collection[SegmentLook]) 
     return Lane("segments", words, _BAR_HEIGHT, tuple(shapes), tuple(numbers))
 
 
-def _bar(look: PartitionLook, segment: SegmentLook, largest: int, link: str) -> Shape:
+def _bar(look: PartitionLook, segment: SegmentLook, largest: int, is_opened: bool) -> Shape:
+    link = f"{look.name}/{segment.name}" if is_opened else ""
     size = counted(segment.log_bytes, "byte")
     if segment.message_count <= 0:
         path = f"M{_at(look, segment.first_offset)} 0V{_BAR_HEIGHT}"

@@ -39,10 +39,12 @@ class PageLimits(NamedTuple):
 
 
 LIMITS = (
-    PageLimits(50, 20, 5, groups=2, findings=2, opened=0, messages=0),
-    PageLimits(100, 50, 5, groups=3, findings=5, opened=0, messages=0),
-    PageLimits(200, 50, 10, groups=3, findings=10, opened=1, messages=3),
-    PageLimits(500, 100, 20, groups=5, findings=20, opened=1, messages=4),
+    PageLimits(20, 4, 3, groups=1, findings=1, opened=1, messages=1),
+    PageLimits(50, 10, 5, groups=2, findings=2, opened=1, messages=2),
+    PageLimits(50, 20, 5, groups=2, findings=2, opened=1, messages=2),
+    PageLimits(100, 25, 5, groups=3, findings=5, opened=1, messages=3),
+    PageLimits(200, 50, 5, groups=3, findings=10, opened=1, messages=3),
+    PageLimits(500, 100, 10, groups=5, findings=20, opened=1, messages=4),
     PageLimits(500, 200, 20, groups=10, findings=50, opened=2, messages=5),
     PageLimits(500, 200, 50, groups=20, findings=100, opened=3, messages=8),
     PageLimits(500, 200, 100, groups=50, findings=500, opened=8, messages=12),
