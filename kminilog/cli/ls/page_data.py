@@ -6,7 +6,7 @@ why. Source: ours.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -332,39 +332,32 @@ def _partition(
     except _UNREADABLE as error:
         on_broken(error)
         return PartitionLook(str(partition), finding_count=found, failure=in_words(error))
+    segments = reader.segments()
+    is_drawn = sum(len(segment.index) for segment in segments) <= MAX_TICKS
+    entries = {one.name: one.index.entries() if is_drawn else [] for one in segments}
     home = place.home(partition)
-    counts = (
-        {one["segment"]: one["finding_count"] for one in rows[home]["segments"]}
-        if home in rows
-        else {}
-    )
+    checked = {one["segment"]: one for one in rows.get(home, {}).get("segments", ())}
     near = _first_findings(place.verified.reports.get(home), partition)
-    entries = {segment.name: segment.index.entries() for segment in reader.segments()}
-    is_drawn = sum(len(of_segment) for of_segment in entries.values()) <= MAX_TICKS
 
-    def offsets(segment: Json) -> Iterator[int]:
-        if is_drawn:
-            for entry in entries.get(segment["name"], ()):
-                yield segment["base_offset"] + entry.relative_offset
+    def look(one: Json) -> SegmentLook:
+        name = one["name"]
+        return SegmentLook(
+            name,
+            one["first_offset"],
+            one["next_offset"],
+            one["log_bytes"],
+            one["index_entries"],
+            tuple(one["base_offset"] + entry.relative_offset for entry in entries.get(name, ())),
+            checked.get(name, {}).get("finding_count", 0),
+            near.get(name),
+        )
 
     return PartitionLook(
         name=str(partition),
         log_start_offset=described["log_start_offset"],
         log_end_offset=described["log_end_offset"],
         size_bytes=described["size_bytes"],
-        segments=tuple(
-            SegmentLook(
-                segment["name"],
-                segment["first_offset"],
-                segment["next_offset"],
-                segment["log_bytes"],
-                segment["index_entries"],
-                tuple(offsets(segment)),
-                counts.get(segment["name"], 0),
-                near.get(segment["name"]),
-            )
-            for segment in described["segments"]
-        ),
+        segments=tuple(map(look, described["segments"])),
         finding_count=found,
         is_checked=bool(rows),
     )
