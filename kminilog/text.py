@@ -27,12 +27,29 @@ _SPACES = "\u3000"  # the blank of Chinese texts
 _FILL = "\0"  # after a character that takes two columns
 _GAP = "  "  # between two columns of a table
 _HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
+_WORDS = re.compile(f"( +|[^ {_FILL}]{_FILL})")  # a Chinese text may break at each character
+_CONTINUED = " \\"  # ends a line of a command that goes on, as a shell takes it
 _OF_ONE = {"are": "is", "were": "was", "have": "has"}
 FIT_COLUMNS = 80
 SHOWN_BYTES = 200  # of a key or value in a line of text
 GOOD, BAD, DOUBTFUL = "good", "bad", "doubtful"
-QUIET, MARKED, HEADING = "quiet", "marked", "heading"
-"""What a part may mean, apart from the field that it belongs to: offset, key-length and others."""
+QUIET, MARKED, HEADING, COMMAND = "quiet", "marked", "heading", "command"
+"""What a part may mean, apart from the field that it belongs to. `BAD` is damage alone."""
+FIELD_COLOURS = {
+    "offset": 32,
+    "size": 28,
+    "crc": 100,
+    "magic": 98,
+    "attributes": 243,
+    **dict.fromkeys(("key-length", "value-length"), 63),
+    **dict.fromkeys(("key", "word", "tail"), 130),
+    "value": 30,
+    **dict.fromkeys(("relative-offset", "position", "entry"), 64),
+}
+"""The hue that each kind of field has on pages, of a terminal's 256 colours.
+
+They can be read on white and on black. None is red.
+"""
 
 
 def printable(value: object) -> str:
@@ -189,24 +206,31 @@ def offsets(numbers: range, verb: str = "") -> str:
     return f"offsets {numbers.start} to {numbers.stop - 1} {verb}".rstrip()
 
 
-def wrap(
-    text: str, width: int, *, first: str = "", later: str = "", cuts_words: bool = True
-) -> list[str]:
-    """Return a text as lines of so many columns, as textwrap does: Chinese takes two a character.
+class _Wrapper(textwrap.TextWrapper):
+    wordsep_simple_re = _WORDS
 
-    >>> wrap("to read 中文", 8, later="  ")
-    ['to read', '  中文']
+
+def wrap(text: str, width: int, *, first: str = "", later: str = "") -> list[str]:
+    """Return a text as lines of so many columns, broken at blanks: Chinese takes two a character.
+
+    No word is cut, so a line of one long word may be wider.
+
+    >>> wrap("to read 中文", 8, later="  "), wrap("中文", 2), wrap("a/long/path", 4)
+    (['to read', '  中文'], ['中', '文'], ['a/long/path'])
     """
-    wide = "".join(character.ljust(columns(character), _FILL) for character in text)
-    lines = textwrap.wrap(
-        wide,
-        width - (wide != text),  # a long word may be cut in front of a fill
+    wide = text
+    if not text.isascii():
+        wide = "".join(character.ljust(columns(character), _FILL) for character in text)
+    wrapper = _Wrapper(
+        max(width, 1),
         initial_indent=first,
         subsequent_indent=later,
-        break_long_words=cuts_words,
-        break_on_hyphens=cuts_words,
+        expand_tabs=False,
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
-    return [line.replace(_FILL, "") for line in lines if line.strip(f"{_FILL} ")]
+    return [line.replace(_FILL, "") for line in wrapper.wrap(wide) if line.strip(f"{_FILL} ")]
 
 
 def table(
@@ -214,8 +238,8 @@ def table(
 ) -> list[str]:
     """Return the lines of a plain table: numbers to the right, all else to the left.
 
-    Its cells are wrapped, at blanks, if it is wider than `fit` columns. Words are never cut, so it
-    may stay wider.
+    If it is wider than `fit` columns, its cells are wrapped, at blanks. If that does not suffice,
+    the last columns of each row stand on lines of their own. Words are never cut.
 
     >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
     segment  bytes|0           34|16           5
@@ -230,20 +254,43 @@ def table_rows(
 
     >>> table_rows(["name", "what it means"], [["a", "first of all"]], fit=12)
     [['name  what', '      it', '      means'], ['a     first', '      of all']]
+    >>> table_rows(["name", "bytes"], [["a", 5]], fit=8)
+    [['name', '  bytes'], ['a', '      5']]
     """
     body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
     cells = [[str(cell) for cell in row] for row in (headings, *body)]
     is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
-    widths = _fitting(cells, fit)
-    return [list(_row_lines(row, widths, is_number)) for row in cells]
+    blocks = [(slots, _fitting(cells, slots, fit)) for slots in _blocks(cells, fit)]
+    return [
+        [
+            f"{_GAP if slots.start else ''}{line}"
+            for slots, widths in blocks
+            for line in _row_lines(row[slots], widths, is_number[slots])
+            if line or not slots.start
+        ]
+        for row in cells
+    ]
 
 
-def _fitting(rows: Sequence[Sequence[str]], fit: int | None) -> list[int]:
+def _blocks(rows: Sequence[Sequence[str]], fit: int | None) -> list[slice]:
+    """Return which columns stand beside each other; what has no room begins a new block."""
+    blocks, start, used = [], 0, -len(_GAP)
+    for slot, cells in enumerate(zip(*rows, strict=True)):
+        narrowest = max(map(_widest_word, cells)) + len(_GAP)
+        if fit is not None and start < slot and used + narrowest > fit:
+            blocks.append(slice(start, slot))
+            start, used = slot, 0  # a later block is indented
+        used += narrowest
+    return [*blocks, slice(start, len(rows[0]))]
+
+
+def _fitting(rows: Sequence[Sequence[str]], slots: slice, fit: int | None) -> list[int]:
     """Return the width of each column: the widest that has blanks is narrowed until all fit."""
-    columns_of_cells = list(zip(*rows, strict=True))
+    columns_of_cells = list(zip(*(row[slots] for row in rows), strict=True))
     widths = [max(map(columns, cells)) for cells in columns_of_cells]
     narrowest = [max(map(_widest_word, cells)) for cells in columns_of_cells]
-    while fit is not None and _width(widths) > fit:
+    indent = len(_GAP) if slots.start else 0
+    while fit is not None and indent + _width(widths) > fit:
         loose = [slot for slot, width in enumerate(widths) if width > narrowest[slot]]
         if not loose:
             break
@@ -256,30 +303,21 @@ def _width(widths: Sequence[int]) -> int:
 
 
 def _widest_word(cell: str) -> int:
-    words = [cell] if _HEX.fullmatch(cell) else cell.split(" ")
-    return max(map(columns, words))
+    if cell.isascii() and (" " not in cell or _HEX.fullmatch(cell)):
+        return len(cell)
+    return max(map(columns, wrap(cell, 1)), default=0)
 
 
 def _row_lines(
     cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]
 ) -> Iterator[str]:
     wrapped = [
-        _wrapped(cell, width) if columns(cell) > width else [cell]
+        wrap(cell, width) if columns(cell) > width else [cell]
         for cell, width in zip(cells, widths, strict=True)
     ]
     for parts in zip_longest(*wrapped, fillvalue=""):
         line = map(_padded, parts, widths, is_number)
         yield _GAP.join(line).rstrip()
-
-
-def _wrapped(cell: str, width: int) -> list[str]:
-    lines = [""]
-    for word in cell.split(" "):
-        if lines[-1] and columns(lines[-1]) + 1 + columns(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
-    return lines
 
 
 def _padded(text: str, width: int, to_the_right: bool) -> str:
@@ -320,3 +358,38 @@ def indented(line: str, indent: str) -> str:
     Span(text='ok', meaning='good')
     """
     return StyledText(indent, *line.parts) if isinstance(line, StyledText) else indent + line
+
+
+def folded(line: StyledText, width: int) -> list[StyledText]:
+    r"""Return a line as lines of so many columns, broken at blanks; each part keeps its meaning.
+
+    Later lines are indented. A command goes on after a backslash, so that it can be copied.
+
+    >>> folded(StyledText("  verdict: all is well"), 16)
+    ['  verdict: all', '    is well']
+    >>> folded(StyledText(Span("ls a bc", COMMAND)), 6)
+    ['ls a \\', '  bc']
+    """
+    if columns(line) <= width:
+        return [line]
+    spans = line.parts
+    command = next((n for n, span in enumerate(spans) if span.meaning == COMMAND), len(spans))
+    command_at = sum(len(span.text) for span in spans[:command])
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    room = width - len(_CONTINUED) * (command < len(spans))
+    found: list[StyledText] = []
+    end = 0
+    for text in wrap(line[len(indent) :], room, first=indent, later=indent + _GAP):
+        words = text.lstrip(" ")
+        start = line.index(words, end)
+        if command_at < end:
+            found[-1] = StyledText(*found[-1].parts, _CONTINUED)
+        end = start + len(words)
+        found.append(StyledText(text.removesuffix(words), *_cut(spans, start, end)))
+    return found or [line]
+
+
+def _cut(spans: Iterable[Span], start: int, end: int) -> Iterator[Span]:
+    for text, meaning in spans:
+        yield Span(text[max(start, 0) : max(end, 0)], meaning)
+        start, end = start - len(text), end - len(text)

@@ -1,12 +1,27 @@
 """Tables fit, and lose no word; text stands beside its bytes, aligned, in any script."""
 
+import colorsys
+import re
 import unicodedata
+from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kminilog.text import ascii_cells, columns, shown, shown_in, table, table_rows, text_cells, wrap
+from kminilog.text import (
+    FIELD_COLOURS,
+    ascii_cells,
+    columns,
+    shown,
+    shown_in,
+    table,
+    table_rows,
+    text_cells,
+    wrap,
+)
 
+UNCUT = re.compile("[中文]|[^ 中文]+")  # a Chinese text may be broken at each character
+WIDTHS = st.sampled_from([60, 80, 120])
 WORDS = st.text("abc中文é", min_size=1, max_size=9)
 CELLS = st.lists(WORDS, max_size=12).map(" ".join) | st.integers(0, 10**12)
 TEXTS = st.text(st.sampled_from("ab 中文字é\u0301\u3000\u202e\n😀") | st.characters(codec="utf-8"))
@@ -15,22 +30,19 @@ TEXTS = st.text(st.sampled_from("ab 中文字é\u0301\u3000\u202e\n😀") | st.c
 @given(
     st.integers(1, 5).flatmap(
         lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), min_size=1)
-    )
+    ),
+    WIDTHS,
 )
-def test_table_fits_and_loses_no_word(rows):
+def test_table_fits_and_loses_no_word(rows, fit):
     headings = [f"heading {number}" for number in range(len(rows[0]))]
-    found = table_rows(headings, rows)
+    found = table_rows(headings, rows, fit)
     assert len(found) == len(rows) + 1
-    assert table(headings, rows) == [line for row in found for line in row]
+    assert table(headings, rows, fit) == [line for row in found for line in row]
     for row, lines in zip((headings, *rows), found, strict=True):
-        said = sorted(" ".join(lines).split())
-        assert said == sorted(word for cell in row for word in str(cell).split())
-    narrow = [
-        max((columns(w) for c in col for w in str(c).split()), default=0)
-        for col in zip(headings, *rows, strict=True)
-    ]
-    if sum(narrow) + 2 * (len(narrow) - 1) <= 80:
-        assert max(columns(line) for lines in found for line in lines) <= 80
+        said = sorted(word for line in lines for word in UNCUT.findall(line))
+        assert said == sorted(word for cell in row for word in UNCUT.findall(str(cell)))
+    longest = max(columns(word) for row in rows for c in row for word in str(c).split() or [""])
+    assert max(columns(line) for lines in found for line in lines) <= max(fit, longest + 2)
 
 
 def test_table_that_fits_is_not_wrapped_and_bytes_never_are():
@@ -38,8 +50,7 @@ def test_table_that_fits_is_not_wrapped_and_bytes_never_are():
     assert len(table_rows(("segment", "bytes", "number"), rows)[1]) == 1
     wide = [("0" * 20, " ".join(["0a"] * 40), "some words", 5)]
     lines = table_rows(("segment", "bytes", "words", "number"), wide)[1]
-    assert len(lines) == 2
-    assert " ".join(["0a"] * 40) in lines[0]
+    assert [line.split() for line in lines] == [["0" * 20], ["0a"] * 40, ["some", "words", "5"]]
 
 
 def test_columns_of_chinese_cells_stay_aligned():
@@ -103,3 +114,29 @@ def test_only_what_cannot_be_printed_is_escaped_in_a_key(text):
     assert said[0] == said[-1] == '"'
     assert all(c.isprintable() or c == "\u3000" for c in said)
     assert [c for c in said if c in "中文"] == [c for c in text if c in "中文"]
+
+
+def hue_of(rgb: list[float]) -> float | None:
+    """The hue in degrees; None for grey."""
+    hue, saturation, _ = colorsys.rgb_to_hsv(*rgb)
+    return hue * 360 if saturation > 0.05 else None
+
+
+def test_field_has_the_hue_in_a_terminal_that_it_has_on_pages_and_none_is_red():
+    import kminilog
+
+    css = Path(kminilog.__file__).parent.joinpath("templates", "picture.css").read_text()
+    fills = re.findall(r"((?:\.f-[a-z-]+,? ?)+)\{ --fill: var\(--([a-z]+)\)", css)
+    kinds = {kind: name for names, name in fills for kind in re.findall(r"f-([a-z-]+)", names)}
+    assert set(kinds) - {"lost", "torn"} == set(FIELD_COLOURS)
+    for kind, number in FIELD_COLOURS.items():
+        on_page = re.search(rf"--{kinds[kind]}: light-dark\(#([0-9a-f]+)", css)[1]
+        pastel = hue_of([int(on_page[n : n + 2], 16) / 255 for n in (0, 2, 4)])
+        levels = [(number - 16) // scale % 6 for scale in (36, 6, 1)]
+        ours = hue_of([40 * level + 55 if level else 0 for level in levels])
+        if number >= 232:
+            ours = None
+        assert (pastel is None) == (ours is None), kind
+        if ours is not None and pastel is not None:
+            assert abs(ours - pastel) < 20, kind
+            assert 20 < ours < 340, kind

@@ -25,7 +25,7 @@ import click
 
 from kminilog.cli.shared.named_files import InputFile
 from kminilog.cli.shared.options import example, json_option, topic_counts_option
-from kminilog.cli.shared.output import warn, write_document, write_line, write_lines
+from kminilog.cli.shared.output import table, warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import (
     Assignment,
     Assignor,
@@ -40,7 +40,7 @@ from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name, make_
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import look_in_current_directory
-from kminilog.text import count, table
+from kminilog.text import count
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
 

@@ -25,7 +25,7 @@ from kminilog.cli.shared.engines import master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.named_files import DirectoryName, InputFile
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import write_document, write_lines
+from kminilog.cli.shared.output import table, width, write_document, write_lines
 from kminilog.cli.shared.topic_files import describe_topic, offset_range
 from kminilog.course.steps.documents_log import OFFSET, write_documents_log
 from kminilog.course.steps.find_offset import Search, of_search
@@ -36,7 +36,7 @@ from kminilog.storage.files import naming
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found
 from kminilog.storage.retention import expired_segments
-from kminilog.text import count, table
+from kminilog.text import count
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -134,7 +134,7 @@ def _show_documents(log_dir_path: Path, as_json: bool, *, is_kept: bool) -> int:
         whole = {"find": found_json(search, found), "log_dir": str(log_dir_path), "kept": is_kept}
         write_document(whole)
     else:
-        write_lines(render_text(of_search(search)))
+        write_lines(render_text(of_search(search), width=width()))
         write_lines(["", *_index_and_retention(search, found)])
         write_lines(["", *_files(log_dir_path, is_kept)])
     return 0
@@ -240,11 +240,11 @@ def _screen(
     yield from _partition_table(LogDir(log_dir_path))
     yield ""
     yield "== Spark verification against the source"
-    yield from done.report.to_text().rstrip("\n").split("\n")
+    yield from done.report.to_lines(width())
     yield ""
     found = f"find {done.search.reader.topic_partition} {done.search.offset} --explain"
     yield f"== One message, found: kminilog {found}"
-    yield from render_text(of_search(done.search))
+    yield from render_text(of_search(done.search), width=width())
     yield ""
     yield from _files(log_dir_path, is_kept)
 

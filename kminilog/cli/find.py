@@ -26,7 +26,7 @@ from kminilog.cli.shared.options import (
     to_offset,
     to_topic_partition,
 )
-from kminilog.cli.shared.output import flush, warn, write_document, write_lines, write_record
+from kminilog.cli.shared.output import flush, warn, width, write_document, write_lines, write_record
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
@@ -35,7 +35,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader
-from kminilog.text import FIT_COLUMNS, Span, StyledText, columns, count, shown
+from kminilog.text import Span, StyledText, columns, count, shown
 
 _READ_BYTES = 2**20
 _INDENT = "    "
@@ -109,13 +109,13 @@ def _find_offset(
         found = search.run()
     except OffsetOutOfRangeError:
         if is_explained and not as_json and reader.segments():
-            write_lines(render_text(of_search(search)))
+            write_lines(render_text(of_search(search), width=width()))
         raise
     if as_json:
         where = {} if broker is None else {"broker": broker}
         write_document({**found_json(search, found), **where})
     elif is_explained:
-        write_lines(render_text(of_search(search)))
+        write_lines(render_text(of_search(search), width=width()))
     else:
         write_lines(found_lines(reader.topic_partition, found, broker))
 
@@ -182,12 +182,12 @@ def found_lines(partition: TopicPartition, found: Found, broker: int | None) -> 
         Span(f"offset {message.offset}", "offset"),
         f", byte {found.located.position}:",
     )
-    line = StyledText(*place, " ", *key_and_value(message, FIT_COLUMNS))
-    if columns(line) <= FIT_COLUMNS:
+    line = StyledText(*place, " ", *key_and_value(message, width()))
+    if columns(line) <= width():
         return [line]
     return [
         StyledText(*place),
-        StyledText(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT))),
+        StyledText(_INDENT, *key_and_value(message, width() - len(_INDENT))),
     ]
 
 

@@ -19,7 +19,14 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option
-from kminilog.cli.shared.output import bytes_field, write_document, write_line, write_lines
+from kminilog.cli.shared.output import (
+    bytes_field,
+    table,
+    width,
+    write_document,
+    write_line,
+    write_lines,
+)
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
@@ -32,7 +39,7 @@ from kminilog.plugins import look_in_current_directory
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
 from kminilog.storage.topics import MAX_PARTITIONS
-from kminilog.text import FIT_COLUMNS, SHOWN_BYTES, count, indented, shown, table
+from kminilog.text import COMMAND, SHOWN_BYTES, Span, StyledText, count, indented, shown
 
 _ORDER = "kminilog.cli.partition.order"
 _TOPIC = "dry-run"
@@ -292,11 +299,20 @@ def _cluster(numbers: list[int], unavailable: tuple[int, ...]) -> ClusterMetadat
 # ---- why
 
 
+_FIELDS = {
+    "without the sign bit": "to_positive",
+    "hash code": "hash_code",
+    "not negative": "non_negative",
+    "by the hash": "by_hash",
+}
+"""The names of JSON fields that the document has in words."""
+
+
 def explanation_fields(choice: Choice, asked: Asked) -> dict[str, Any]:
     """Return the JSON fields that explain a choice: the values of the document's last state."""
     lists = {"available": list(asked.available), "answers": list(choice.answers)}
     values = document(choice, asked).final.values
-    return {name: lists.get(name, value) for name, value in values.items()}
+    return {_FIELDS.get(name, name): lists.get(name, value) for name, value in values.items()}
 
 
 def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
@@ -305,10 +321,10 @@ def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
     if key is not None:
         yield f"{_INDENT}{count(len(key), 'byte')}: {key.hex(' ') or 'none, and still a key'}"
     made = document(choice, asked)
-    told = step_lines(made, made.steps[-1]._replace(ask=None), width=FIT_COLUMNS - len(_INDENT))
+    told = step_lines(made, made.steps[-1]._replace(ask=None), width=width() - len(_INDENT))
     yield from (indented(line, _INDENT) for line in told if line)
     if key is not None and len(key) <= SHOWN_BYTES:
         is_text = isinstance(choice.key, str) and choice.key.isprintable()
         shown = ("--key", choice.key) if is_text else ("--key-hex", key.hex())
         command = step_command("murmur2", [*shown, "--partitions", len(asked.order)])
-        yield f"{_INDENT}Round by round: {command}"
+        yield StyledText(f"{_INDENT}Round by round: ", Span(command, COMMAND))

@@ -18,6 +18,7 @@ from kminilog.cli.shared.options import (
 )
 from kminilog.cli.shared.output import (
     Broken,
+    table,
     warn,
     warn_all,
     write_document,
@@ -40,7 +41,7 @@ from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic, new_topic_id, read_topic
-from kminilog.text import count, table
+from kminilog.text import count
 
 
 @click.group("topic", no_args_is_help=False, epilog=example("kminilog topic list"))

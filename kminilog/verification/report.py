@@ -12,6 +12,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.pages import framed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
+from kminilog.text import FIT_COLUMNS
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, parse_classes, severity
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
@@ -95,13 +96,13 @@ class Report(Results):
             "samples": samples,
         }
 
-    def to_lines(self) -> Iterator[str]:
+    def to_lines(self, width: int = FIT_COLUMNS) -> Iterator[str]:
         """Yield the report as lines that know what their parts mean."""
-        return report_lines(self)
+        return report_lines(self, width)
 
     def to_text(self) -> str:
         """Return the report as lines of text."""
-        return "\n".join(report_lines(self))
+        return "\n".join(self.to_lines())
 
     def to_html(
         self, bytes_of: BytesOf = lambda sample: (), made: ReportOrigin | None = None

@@ -1,4 +1,4 @@
-"""A report as text for a terminal: the totals, the equation, the findings, the verdict.
+"""A report as text for a terminal: the equation, the findings, the verdict and the totals.
 
 Below each class of findings are its samples, each with its place, its fault, its record beside its
 message, and the command that shows it. What differs is marked:
@@ -13,10 +13,11 @@ After the findings, the report lists what was checked and what was not. What cou
 terminal is escaped. Source: ours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kminilog.text import (
     BAD,
+    COMMAND,
     DOUBTFUL,
     FIT_COLUMNS,
     GOOD,
@@ -33,21 +34,22 @@ from kminilog.verification.findings import Finding
 from kminilog.verification.results import ClassFindings, Results, equation, totals
 
 _MEANINGS = {"error": BAD, "warning": DOUBTFUL, "ok": GOOD, "findings": BAD, "partial": DOUBTFUL}
-_LINE_BYTES = 36  # of a key or value, so that a line fits 80 columns
+_HEAD = 24  # columns in front of a key or value, or more
+_AROUND = 20  # columns of its quotes, dots and size
+_LEAST_BYTES = 8
 _MORE = "… "
 
 
-def report_lines(results: Results) -> Iterator[str]:
+def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
     """Yield the report as lines, the verdict last; parts of a line know what they mean.
 
     >>> print(*report_lines(Results({})), sep="|")
-    0 partitions, 0 segments, 0 messages, 0 bytes|verdict: ok
+    verdict: ok; no findings in 0 partitions, 0 segments, 0 messages, 0 bytes
     """
-    yield ", ".join(f"{number} {unit}" for number, unit in totals(results.partitions))
     if results.conservation:
         holds = results.conservation["holds"]
         yield StyledText(Span(equation(results.conservation), "" if holds else BAD))
-    yield from _findings(results)
+    yield from _findings(results, width)
     if results.checked:
         yield f"checked: {', '.join(results.checked)}"
     for one in results.unchecked:
@@ -55,11 +57,28 @@ def report_lines(results: Results) -> Iterator[str]:
         if one.asked:  # it says why not, perhaps with a path: that stays on its line
             yield line
         else:
-            yield from wrap(line, FIT_COLUMNS, later="    ", cuts_words=False)
-    yield StyledText("verdict: ", Span(results.verdict, _MEANINGS[results.verdict]))
+            yield from wrap(line, width, later="    ")
+    verdict = Span(results.verdict, _MEANINGS[results.verdict])
+    yield StyledText("verdict: ", verdict, f"; {counted([results])}")
 
 
-def _findings(results: Results) -> Iterator[str]:
+def counted(reports: Sequence[Results]) -> str:
+    """Return how many findings some reports have, of each severity, and in how much.
+
+    >>> counted([])
+    'no findings in 0 partitions, 0 segments, 0 messages, 0 bytes'
+    """
+    numbers: dict[str, int] = {}
+    for found in [found for results in reports for found in results.found()]:
+        name = "allowed" if found.is_allowed else found.severity
+        numbers[name] = numbers.get(name, 0) + found.total
+    said = [f"{n} allowed" if name == "allowed" else count(n, name) for name, n in numbers.items()]
+    held = totals([partition for results in reports for partition in results.partitions])
+    in_all = ", ".join(f"{number} {unit}" for number, unit in held)
+    return f"{', '.join(said) or 'no findings'} in {in_all}"
+
+
+def _findings(results: Results, width: int) -> Iterator[str]:
     classes = results.found()
     heads = [(found.kind.value, found.severity, str(found.total)) for found in classes]
     widths = [max(map(len, column)) for column in zip(*heads, strict=True)]
@@ -69,45 +88,45 @@ def _findings(results: Results) -> Iterator[str]:
             yield StyledText(Span(f"{head}  allowed", QUIET))
         else:
             yield StyledText(Span(head, _MEANINGS[severity]))
-        yield from _samples(results, found)
+        yield from _samples(results, found, width)
 
 
-def _samples(results: Results, found: ClassFindings) -> Iterator[str]:
+def _samples(results: Results, found: ClassFindings, width: int) -> Iterator[str]:
     for sample in found.uncaused:
         yield f"    {printable(sample.place)}: {printable(sample.detail)}"
-        yield from side_lines(sample.sides, " " * 8)
-        yield StyledText(Span(f"        {results.command(sample)}", QUIET))
+        yield from side_lines(sample.sides, " " * 8, width)
+        yield StyledText("        ", Span(results.command(sample), COMMAND))
         for one in results.consequences(sample):
-            yield from _consequence(one)
+            yield from _consequence(one, width)
     if caused := len(found.samples) - len(found.uncaused):
         yield f"    {caused} shown where {'it comes' if caused == 1 else 'they come'} from"
     if found.total > len(found.samples):
         yield f"    and {found.total - len(found.samples)} more"
 
 
-def _consequence(one: Finding) -> Iterator[str]:
+def _consequence(one: Finding, width: int) -> Iterator[str]:
     link = one.cause.link if one.cause else ""
     yield f"        {link}: {one.kind}: {printable(one.place)}: {printable(one.detail)}"
-    yield from side_lines(one.sides, " " * 12)
+    yield from side_lines(one.sides, " " * 12, width)
 
 
-def side_lines(sides: BothSides, indent: str) -> Iterator[str]:
+def side_lines(sides: BothSides, indent: str, width: int = FIT_COLUMNS) -> Iterator[str]:
     """Yield the record beside the message; nothing if there is neither."""
     before = ""
     for name, side, excerpt in sides.fields():
-        yield from _excerpt_lines(
-            f"{indent}{'' if name == before else name:5}  {side:7}  ", excerpt
-        )
+        head = f"{indent}{'' if name == before else name:5}  {side:7}  "
+        room = width - max(columns(head), _HEAD) - _AROUND
+        yield from _excerpt_lines(head, excerpt, max(room, _LEAST_BYTES))
         before = name
     if sides.not_shown:
         yield f"{indent}{printable(sides.not_shown)}"
 
 
-def _excerpt_lines(head: str, whole: Excerpt) -> Iterator[str]:
+def _excerpt_lines(head: str, whole: Excerpt, limit_bytes: int) -> Iterator[str]:
     if whole.data is None:
         yield f"{head}null"
         return
-    excerpt = whole.shortened(_LINE_BYTES)
+    excerpt = whole.shortened(limit_bytes)
     front, marked, after = excerpt.escaped_parts
     opening = f'{_MORE if excerpt.is_cut_in_front else ""}"'
     closing = f'"{" …" if excerpt.is_cut_after else ""}'

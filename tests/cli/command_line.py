@@ -74,7 +74,7 @@ def environment() -> dict[str, str]:
 
 
 def on_a_terminal(*arguments: str, **variables: str) -> str:
-    """Return what a command writes to stdout, if that is a terminal."""
+    """Return what a command writes to stdout, if that is a terminal; it has 80 columns."""
     terminal, end = pty.openpty()
     env = {k: v for k, v in environment().items() if k != "NO_COLOR"}
     process = subprocess.Popen(
@@ -82,7 +82,7 @@ def on_a_terminal(*arguments: str, **variables: str) -> str:
         stdin=subprocess.DEVNULL,
         stdout=end,
         stderr=subprocess.DEVNULL,
-        env={**env, "TERM": "xterm", **variables},
+        env={**env, "TERM": "xterm", "COLUMNS": "80", **variables},
     )
     os.close(end)
     seen = b""

@@ -843,6 +843,7 @@ def test_wheel_has_the_whole_course(installed):
 
 
 WRONG = HEADER.replace("4 +", "16 +")
+PLAIN = {"NO_COLOR": "1"}
 
 
 class Screen:
@@ -856,7 +857,13 @@ class Screen:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={**environment(), "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"},
+            env={
+                **environment(),
+                "TERM": "xterm",
+                "LANG": "C.UTF-8",
+                "NO_COLOR": "1",
+                "COLUMNS": "400",
+            },
             start_new_session=True,
             preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
         )
@@ -912,6 +919,7 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     screen.until("1.1  todo")
     screen.until(WAITING)
     folder.answers_path.write_text(WRONG)
+    screen.until("\x1b[H\x1b[2J")  # what is new takes the place of what was there
     screen.until("size-includes-12: header(")
     screen.until(WAITING)
     folder.answers_path.write_text(WRONG.replace("16 +", "77 +"))  # as many bytes

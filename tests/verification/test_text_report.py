@@ -7,6 +7,7 @@ from kminilog.verification.report import Report
 from kminilog.verification.results import equation
 
 NAME = "0" * 20
+NOTHING = "0 partitions, 0 segments, 0 messages, 0 bytes"
 COUNTS = {"source": 9, "stored": 9, "missing": 2, "extra": 1, "duplicate": 1, "rejected": 0}
 
 
@@ -29,12 +30,12 @@ def test_findings_stand_by_severity_and_allowed_ones_last():
 
 def test_classes_severities_and_counts_are_aligned():
     lines = made_of(*[FindingClass.BAD_CRC] * 12, FindingClass.INDEX_SPARSE)
-    heads = [line for line in lines if line and line[0] != " "][1:-1]
+    heads = [line for line in lines if line and line[0] != " "][:-1]
     assert heads == ["bad-crc       error    12", "index-sparse  warning   1"]
 
 
 def test_sample_has_its_place_what_is_wrong_and_its_command():
-    assert made_of(FindingClass.BAD_CRC)[2:4] == [
+    assert made_of(FindingClass.BAD_CRC)[1:3] == [
         f"    t-0/{NAME}.log, offset 5, byte 170: why",
         f"        kminilog dump d/t-0/{NAME}.log --at 170 --hex",
     ]
@@ -45,7 +46,7 @@ def test_sample_has_its_record_beside_its_message():
     finding = Finding(FindingClass.ALTERED, "t", 0, "why", NAME, 5, 170, "s.txt, line 6")
     tally = Tally([finding._replace(sides=sides)])
     lines = Report({"log_dir": "d"}, tally=tally).to_text().split("\n")
-    assert lines[2:8] == [
+    assert lines[1:7] == [
         f"    s.txt, line 6, t-0/{NAME}.log, offset 5, byte 170: why",
         '        key    both     "k"',
         '        value  source   "13"',
@@ -80,12 +81,20 @@ def test_sample_that_comes_from_another_one_stands_below_it():
 
 def test_samples_that_are_not_kept_are_counted():
     lines = made_of(*[FindingClass.BAD_CRC] * 25)
-    assert lines[-2:] == ["    and 5 more", "verdict: findings"]
+    assert lines[-2:] == ["    and 5 more", f"verdict: findings; 25 errors in {NOTHING}"]
+
+
+def test_verdict_ends_the_report_and_counts_each_severity_and_what_was_checked():
+    kinds = (FindingClass.BAD_CRC, FindingClass.OFFSET_GAP, FindingClass.INDEX_SPARSE)
+    held = {"segment_count": 1, "message_count": 2, "size_bytes": 60}
+    lines = made_of(*kinds, allowed=frozenset([kinds[1]]), partitions=[held])
+    told = "1 error, 1 warning, 1 allowed in 1 partition, 1 segment, 2 messages, 60 bytes"
+    assert lines[-1] == f"verdict: findings; {told}"
 
 
 def test_equation_is_one_line_and_says_if_it_does_not_hold():
     line = "source 9 + extra 1 + duplicate 1 = stored 9 + rejected 0 + missing 2"
-    assert made_of(conservation={**COUNTS, "altered": 0, "holds": True})[1] == line
+    assert made_of(conservation={**COUNTS, "altered": 0, "holds": True})[0] == line
     other = equation({**COUNTS, "altered": 3, "holds": False})
     assert other == line.replace("=", "≠") + " (altered 3)"
 
@@ -108,5 +117,5 @@ def test_what_was_not_checked_stands_in_front_of_the_verdict():
         "checked: messages, jobs",
         "not checked: messages of t-1: no directory",
         "not checked: source: none is named; give --against SOURCE",
-        "verdict: partial",
+        f"verdict: partial; no findings in {NOTHING}",
     ]

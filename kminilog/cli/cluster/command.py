@@ -16,7 +16,7 @@ from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.options import CLUSTER, Command, example, json_option, to_directory
-from kminilog.cli.shared.output import Broken, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, table, width, write_document, write_line, write_lines
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
@@ -26,10 +26,10 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
-from kminilog.text import FIT_COLUMNS, count, table, wrap
+from kminilog.text import count, wrap
 
 NONE = "-"
-HEADINGS = ("partition", "leader", "copies", "in sync", "offline", "log end", "high watermark")
+HEADINGS = ("partition", "leader", "replicas", "in sync", "offline", "log end", "high watermark")
 
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
@@ -268,27 +268,23 @@ def _lines(description: dict[str, Any]) -> Iterator[str]:
     answer = f"broker {description['answered_by']} answers, as any live one would"
     if description["answered_by"] is None:
         answer = "none is live to answer: this is what the cluster has stored"
-    for line in wrap(f"brokers: {', '.join(states)}", FIT_COLUMNS, later=" " * len("brokers: ")):
+    for line in wrap(f"brokers: {', '.join(states)}", width(), later=" " * len("brokers: ")):
         yield line.replace("\xa0", " ")
     yield answer
     for topic in description["topics"]:
         yield ""
-        yield f"{topic['topic']} (M leads, S copies)"
+        yield f"{topic['topic']} (leader, replicas, in sync, offline: numbers of brokers)"
         yield from table(HEADINGS, [_row(one) for one in topic["partitions"]])
 
 
 def _row(one: dict[str, Any]) -> list[object]:
-    copies = [f"{node}{'M' if node == one['leader'] else 'S'}" for node in one["replicas"]]
-    lists = [
-        " ".join(map(str, nodes)) or NONE for nodes in (copies, one["in_sync"], one["offline"])
-    ]
-    ends = (_shown(one["log_end_offset"]), _shown(one["high_watermark"]))
-    return [str(one["partition"]), _shown(one["leader"]), *lists, *ends]
+    lists = [" ".join(map(str, one[name])) or NONE for name in ("replicas", "in_sync", "offline")]
+    leader, *ends = (
+        NONE if one[name] is None else one[name]
+        for name in ("leader", "log_end_offset", "high_watermark")
+    )
+    return [str(one["partition"]), str(leader), *lists, *ends]
 
 
 def _id(node: Node | None) -> int | None:
     return node.id if node else None
-
-
-def _shown(number: int | None) -> str:
-    return NONE if number is None else str(number)

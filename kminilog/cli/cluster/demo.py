@@ -13,7 +13,7 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import write_document, write_line, write_lines
+from kminilog.cli.shared.output import table, width, write_document, write_line, write_lines
 from kminilog.course.replays.failover import (
     DEFAULT_PARTITIONER,
     PARTITIONS,
@@ -24,7 +24,7 @@ from kminilog.course.steps.failover import SWITCH, document, total
 from kminilog.course.steps.text import render_short
 from kminilog.partitioners.registry import checked_name, is_path
 from kminilog.plugins import look_in_current_directory
-from kminilog.text import count, table
+from kminilog.text import count
 
 
 @click.command("demo", epilog=example("kminilog cluster demo --switch on"))
@@ -82,7 +82,9 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
             write_lines(_figures(seen, f"{partitioner}, {SWITCH} {which}"))
             continue
         arguments = ("--switch", which, "--on-failure", on_failure, "--seed", seed)
-        write_lines(render_short(document(seen, is_switch_on=which == "on"), arguments))
+        write_lines(
+            render_short(document(seen, is_switch_on=which == "on"), arguments, width=width())
+        )
 
 
 def replay(

@@ -17,6 +17,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import (
     complain,
     json_bytes,
+    table,
     warn_all,
     write_document,
     write_line,
@@ -38,7 +39,7 @@ from kminilog.course.roster import roster_from_csv
 from kminilog.course.statistics import ExerciseStatistics, statistics_of
 from kminilog.course.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
-from kminilog.text import count, table
+from kminilog.text import count
 
 _MINUTE = 60  # seconds
 _HOUR = 60  # minutes

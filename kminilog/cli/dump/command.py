@@ -30,6 +30,7 @@ from kminilog.cli.shared.output import (
     complain,
     is_terminal,
     warn,
+    width,
     write_bytes,
     write_line,
     write_lines,
@@ -38,7 +39,7 @@ from kminilog.cli.shared.output import (
 from kminilog.cli.shared.topic_files import dialect_of, partition_of_file
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, parse_segment_file, parse_topic_partition
-from kminilog.text import BAD, FIT_COLUMNS, QUIET, Span, StyledText, count, indented
+from kminilog.text import BAD, QUIET, Span, StyledText, count, indented
 
 _NO_SUCH_PLACE = 1
 _NOT_ALL = 2
@@ -242,7 +243,7 @@ def message_lines(
     else:
         yield _message(record)
         if print_data:
-            yield StyledText(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))
+            yield StyledText(_INDENT, *key_and_value(message, width() - len(_INDENT)))
     if as_hex:
         data = dumped.data(dialect)
         yield from _bytes(data, hex_lines(dialect, record["position"], data[:_HEX_BYTES]))

@@ -19,7 +19,7 @@ from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option, to_offset
-from kminilog.cli.shared.output import warn, write_document, write_line, write_lines
+from kminilog.cli.shared.output import table, warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError
@@ -31,7 +31,7 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
-from kminilog.text import count, table
+from kminilog.text import count
 
 NONE = "-"
 _MOVE_HEADINGS = ("partition", "committed", "new offset", "log start", "log end")

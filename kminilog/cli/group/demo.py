@@ -12,7 +12,7 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import Command, example, json_option
-from kminilog.cli.shared.output import write_document, write_lines
+from kminilog.cli.shared.output import width, write_document, write_lines
 from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
 from kminilog.course.replays.rebalance import (
     DEFAULT_PLAN,
@@ -73,7 +73,9 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
         )
     else:
         arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
-        write_lines(render_short(document(seconds, strategy=strategy, plan=plan), arguments))
+        write_lines(
+            render_short(document(seconds, strategy=strategy, plan=plan), arguments, width=width())
+        )
 
 
 def _second_fields(second: RebalanceSecond) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 `judged` waits for the processes that judge, in a thread. No signal is raised there: one that is
 raised in `Popen.wait` can leave a lock of Python's taken, and the command never ends. `watch` looks
-at the file ten times a second, and checks one exercise after each save, until a key asks for the
-next one. Without a terminal there are no keys: it goes on until the exercise passes, then to the
-next. Source: ours; staying until a key is pressed is what learners of other courses asked for.
+at the file ten times a second, and checks one exercise after each save. On a terminal the result
+takes the place of the one before, and a key asks for the next exercise. Without a terminal there
+are no keys: it goes on until the exercise passes, then to the next. Source: ours; staying until a
+key is pressed is what learners of other courses asked for.
 """
 
 import json
@@ -28,7 +29,6 @@ from kminilog.cli.lab.texts import (
     outcome_json,
     outcome_lines,
     summary_lines,
-    wrapped,
 )
 from kminilog.cli.shared.interrupts import (
     check_interrupt,
@@ -38,7 +38,14 @@ from kminilog.cli.shared.interrupts import (
 )
 from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
+from kminilog.cli.shared.output import (
+    clear_screen,
+    complain,
+    flush,
+    write_document,
+    write_line,
+    write_lines,
+)
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import decisions
 from kminilog.course.judging.checking import check, starts_spark
@@ -122,9 +129,7 @@ def _show(
         write_line("  " + catalogue.say("checks-changed"))
     for outcome in outcomes:
         is_new = _keep(folder, outcome)
-        write_lines(
-            wrapped(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
-        )
+        write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
     write_lines(summary_lines(folder, outcomes, catalogue, walk))
 
 
@@ -175,6 +180,8 @@ def _watch_one(
         if starts_spark(folder, [exercise]):
             complain(catalogue.say("spark-starts"))
         (outcome,) = judged(partial(check, folder, [exercise]))
+        if read_key:
+            clear_screen()
         _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
         choices = [] if exercise.is_graded else list(show_question(exercise, catalogue))
         name = "watching-question" if choices else "watching" if read_key else "watching-file"

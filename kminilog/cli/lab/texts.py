@@ -3,21 +3,19 @@
 Source: ours.
 """
 
-import shutil
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kminilog.cli.shared.output import is_terminal
+from kminilog.cli.shared.output import table
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import Room, count_yours
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
 from kminilog.course.material import RIGHT, Exercise, Lab, answers_to
 from kminilog.course.work_folder import WorkFolder
-from kminilog.text import BAD, GOOD, Span, StyledText
+from kminilog.text import DOUBTFUL, GOOD, Span, StyledText
 
 _INDENT = " " * 13
-_MEANINGS = {PASS: GOOD, FAIL: BAD, ERROR: BAD, TIMEOUT: BAD}
+_MEANINGS = {PASS: GOOD, FAIL: DOUBTFUL, ERROR: DOUBTFUL, TIMEOUT: DOUBTFUL}
 
 
 def outcome_json(outcome: ExerciseOutcome, catalogue: Catalogue) -> dict[str, Any]:
@@ -39,26 +37,6 @@ def outcome_json(outcome: ExerciseOutcome, catalogue: Catalogue) -> dict[str, An
         "see": exercise.see or None,
         "seconds": round(outcome.seconds, 3),
     }
-
-
-def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines for a terminal, each not longer than it is wide; elsewhere as they are."""
-    if not is_terminal():
-        yield from lines
-        return
-    columns = shutil.get_terminal_size().columns
-    for line in lines:
-        if len(line) <= columns:
-            yield line
-            continue
-        indent = " " * (len(line) - len(line.lstrip()))
-        yield from textwrap.wrap(
-            line,
-            columns,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [line]
 
 
 def outcome_lines(
@@ -155,13 +133,12 @@ def engine_lines(rooms: Sequence[Room], catalogue: Catalogue) -> Iterator[str]:
     every = sum(len(room.seams) for room in rooms)
     yield catalogue.say("decisions", mine=count_yours(rooms), all=every)
     yield catalogue.say("engine-legend")
-    width = max(len(room.name) for room in rooms)
+    rows = []
     for room in rooms:
-        seams = [
-            Span(f"  {'■' if each.is_yours else '□'} {each.exercise.name}", GOOD * each.is_yours)
-            for each in room.seams
-        ]
-        yield StyledText(f"  {room.name:<{width}}", *seams)
+        marks = (f"{'■' if each.is_yours else '□'}\xa0{each.exercise.name}" for each in room.seams)
+        rows.append(("", room.name, "  ".join(marks)))
+    for line in table(("", "", ""), rows)[1:]:
+        yield line.replace("\xa0", " ")  # a mark stays beside its name
 
 
 def _sentence(outcome: ExerciseOutcome, catalogue: Catalogue) -> str:

@@ -11,7 +11,7 @@ import click
 
 from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
-from kminilog.cli.shared.output import Broken, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, table, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.cli.shared.topic_files import (
     describe_partition,
@@ -23,7 +23,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
-from kminilog.text import count, table
+from kminilog.text import count
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 

@@ -19,6 +19,7 @@ from typing import Any
 from kminilog.cli.shared.output import (
     flush,
     is_terminal,
+    table,
     warn,
     write_line,
     write_lines,
@@ -32,7 +33,7 @@ from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.producer import METRIC_GROUP
 from kminilog.producer.record import NO_OFFSET, RecordMetadata
 from kminilog.storage.topics import Topic
-from kminilog.text import count, table
+from kminilog.text import count
 
 _Stretches = dict[TopicPartition, "_Stretch"]
 

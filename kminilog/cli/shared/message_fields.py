@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 from zlib import crc32
 
-from kminilog.cli.shared.output import bytes_field
+from kminilog.cli.shared.output import bytes_field, table, width
 from kminilog.course.steps.field_layout import NUMBERS, FieldBytes, index_fields, split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
@@ -26,13 +26,13 @@ from kminilog.text import (
     ascii_cells,
     count,
     shown_beside,
-    table,
     text_cells,
 )
 
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _BYTES_A_LINE = 16
+_LINE_COLUMNS = 80  # which as many bytes need; a narrower terminal shows half as many
 _TEXTS = ("key", "value")
 
 
@@ -140,7 +140,7 @@ def _meaning(field: FieldBytes, message: bytes) -> str:
 
 
 def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[StyledText]:
-    r"""Yield a message in lines of 16 bytes: position in the file, hex, and what is text.
+    r"""Yield a message in lines of 16 bytes, or 8: position in the file, hex, and what is text.
 
     Bytes are styled by their field; damaged ones, too, as far as their lengths are possible.
 
@@ -162,18 +162,19 @@ def entry_hex_lines(position: int, data: bytes) -> Iterator[StyledText]:
 
 
 def _hex_lines(position: int, data: bytes, fields: list[FieldBytes]) -> Iterator[StyledText]:
+    line_bytes = _BYTES_A_LINE if width() >= _LINE_COLUMNS else _BYTES_A_LINE // 2
     cells, kinds = ascii_cells(data), [""] * len(data)
     for field in fields:
         here = slice(field.start, field.start + len(field.data))
         kinds[here] = [field.name.replace(" ", "-")] * len(field.data)
         if field.name in _TEXTS:
-            cells[here] = text_cells(field.data, _BYTES_A_LINE, field.start)
-    for start in range(0, len(data), _BYTES_A_LINE):
-        row = range(start, min(start + _BYTES_A_LINE, len(data)))
+            cells[here] = text_cells(field.data, line_bytes, field.start)
+    for start in range(0, len(data), line_bytes):
+        row = range(start, min(start + line_bytes, len(data)))
         runs = [(kind, list(at)) for kind, at in groupby(row, key=lambda at: kinds[at])]
         hexes = [Span(data[at[0] : at[-1] + 1].hex(" "), kind) for kind, at in runs]
         texts = [Span("".join(cells[n] for n in at), kind) for kind, at in runs]
-        blanks = "   " * (_BYTES_A_LINE - len(row))
+        blanks = "   " * (line_bytes - len(row))
         between = [part for one in hexes for part in (one, Span(" "))]
         place = Span(f"{position + start:08d}  ", QUIET)
         yield StyledText(place, *between, f"{blanks} |", *texts, "|")

@@ -10,15 +10,17 @@ UTF-8 is escaped, too. Only the bytes of messages go unchanged into a pipe or a 
     "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
 A `StyledText` has colours if stdout is a terminal and NO_COLOR is not set. Without them it is the
-same. Scripts depend on this output, so it does not change. This module knows no command.
-Source: ours; no-color.org.
+same. On a terminal, lines and tables are as wide as it is; elsewhere a table has 80 columns, and a
+line is as long as it is. Scripts depend on that. This module knows no command. Source: ours;
+no-color.org.
 """
 
 import json
 import os
+import shutil
 import sys
 from binascii import b2a_base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -27,15 +29,20 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.notices import Gap, OnGap
 from kminilog.text import (
     BAD,
+    COMMAND,
     DOUBTFUL,
+    FIELD_COLOURS,
+    FIT_COLUMNS,
     GOOD,
     HEADING,
     MARKED,
     QUIET,
     Span,
     StyledText,
+    folded,
     printable,
     printable_json,
+    table_rows,
 )
 
 _COLOURS = {
@@ -45,27 +52,40 @@ _COLOURS = {
     QUIET: "2",
     MARKED: "1",
     HEADING: "1",
-    "offset": "36",
-    "relative-offset": "36",
-    "size": "32",
-    "crc": "33",
-    "magic": "35",
-    "attributes": "94",
-    "position": "33",
-    "key-length": "34",
-    "key": "92",
-    "value-length": "34",
-    "value": "96",
+    COMMAND: "2",
+    **{kind: f"38;5;{number}" for kind, number in FIELD_COLOURS.items()},
 }
 """The colour of each meaning and of each field, as ANSI terminals number them."""
 
 
 def write_line(line: str = "") -> None:
-    """Write one line of text to stdout; a styled one with colours, where there are any."""
-    if isinstance(line, StyledText) and is_coloured():
-        write_bytes("".join(map(_coloured, line.parts)).encode())
-    else:
-        write_bytes(printable(line).encode())
+    """Write one line of text to stdout; a styled one with colours, where there are any.
+
+    On a terminal it becomes several lines if it is too long.
+    """
+    if not is_terminal():
+        return write_bytes(printable(line).encode())
+    spans = line.parts if isinstance(line, StyledText) else (Span(line),)
+    shown = StyledText(*(Span(printable(text), meaning) for text, meaning in spans))
+    for part in folded(shown, width()):
+        write_bytes(("".join(map(_coloured, part.parts)) if is_coloured() else part).encode())
+    return None
+
+
+def width() -> int:
+    """Return how many columns lines and tables may have: those of the terminal, else 80."""
+    return shutil.get_terminal_size().columns if is_terminal() else FIT_COLUMNS
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return the lines of a table that is not wider than the terminal; see `text.table`."""
+    return [line for row in table_rows(headings, rows, width()) for line in row]
+
+
+def clear_screen() -> None:
+    """Make the terminal empty, if stdout is one that can: what follows stands at its top."""
+    if is_terminal() and os.environ.get("TERM") != "dumb":
+        write_bytes(b"\x1b[H\x1b[2J", end=b"")
 
 
 def is_coloured() -> bool:
@@ -75,8 +95,7 @@ def is_coloured() -> bool:
 
 def _coloured(span: Span) -> str:
     colour = _COLOURS.get(span.meaning)
-    text = printable(span.text)
-    return f"\x1b[{colour}m{text}\x1b[0m" if colour and text else text
+    return f"\x1b[{colour}m{span.text}\x1b[0m" if colour and span.text else span.text
 
 
 def write_lines(lines: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import write_document, write_line, write_lines
+from kminilog.cli.shared.output import width, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.course.steps.document import Document, to_json
 from kminilog.course.steps.page import render_page
@@ -66,7 +66,7 @@ class SceneCommand(click.Command):
             with keys_of_terminal() as read_key:
                 Viewer(document, Console(), read_key, from_step).run()
         else:
-            write_lines(render_text(document, from_step))
+            write_lines(render_text(document, from_step, width=width()))
 
 
 def scene(name: str, title: str, *, shows: str) -> Callable[[Scene], SceneCommand]:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.cli.shared.cluster_option import cluster_at
-from kminilog.cli.shared.output import warn_all, write_document, write_line, write_lines
+from kminilog.cli.shared.output import warn_all, width, write_document, write_line, write_lines
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
-from kminilog.text import FIT_COLUMNS, printable, wrap
+from kminilog.text import indented, printable, wrap
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.report import Report
+from kminilog.verification.text_report import counted
 
 Verify = Callable[[LogDir, tuple[str, ...]], Report]
 # The first of them that a report of a broker has is the verdict of the cluster.
@@ -88,15 +89,16 @@ def write_reports(verified: Verified, as_json: bool) -> int:
     else:
         for broker, report in reports.items():
             write_line(f"broker {broker}")
-            write_lines("    " + line for line in report.to_text().rstrip("\n").split("\n"))
+            write_lines(indented(line, "    ") for line in report.to_lines(width() - 4))
         for one in unchecked:
             line = f"not checked: {printable(one.in_words())}"
-            write_lines(wrap(line, FIT_COLUMNS, later="    ", cuts_words=False))
+            write_lines(wrap(line, width(), later="    "))
         total = len(reports) + len(unreadable) + len(without_copies)
         left_out = [f"broker {broker} is not checked" for broker in unreadable]
         left_out += [f"broker {broker} has no copy" for broker in without_copies]
         checked = f"{len(reports)} of {total}" if left_out else f"{total}"
-        write_line(f"verdict on {checked} brokers: {'; '.join([verified.verdict, *left_out])}")
+        said = [verified.verdict, counted([*reports.values()]), *left_out]
+        write_line(f"verdict on {checked} brokers: {'; '.join(said)}")
     return verified.exit_code
 
 

@@ -16,7 +16,7 @@ from kminilog.cli.shared.cluster_option import is_cluster
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import ARGUMENTS, example, json_option
-from kminilog.cli.shared.output import json_bytes, warn, write_document, write_lines
+from kminilog.cli.shared.output import json_bytes, warn, width, write_document, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import (
@@ -149,7 +149,7 @@ def command(
         if as_json:
             write_document(report.to_json())
         else:
-            write_lines(report.to_lines())
+            write_lines(report.to_lines(width()))
         if not topics and (why := why_no_log_dir(log_dir)):
             warn(why)
     return report.exit_code

@@ -90,8 +90,8 @@ def _say_hash_code(recording: Recording, choice: Choice, asked: Asked) -> None:
         on = f"on, so the record goes to an available one at random: {choice.partition}"
         off = "off, so the record goes there all the same"
         said += f" That one has no leader. {_SWITCH} is {on if asked.config[_SWITCH] else off}."
-    values: dict[str, Value] = {"hash_code": code, "abs": rule, "non_negative": number}
-    values |= {"by_hash": by_hash, "available": _available(asked)}
+    values: dict[str, Value] = {"hash code": code, "abs": rule, "not negative": number}
+    values |= {"by the hash": by_hash, "available": _available(asked)}
     recording.step(said, values={**values, "partition": choice.partition})
 
 

@@ -4,9 +4,9 @@
     1 2 3 …        answer       a     show the answer
     ?              keys         q     quit
 
-A field has a colour and a label. A question waits: what follows comes after the right answer.
-It fits into 80 columns and 24 lines. This module reads keys through a function that is handed in.
-Source: ours.
+A field has a label, and the colour that it has on pages. An arrow marks what has changed. A
+question waits: what follows comes after the right answer. It is as wide as the terminal, and no
+word is cut. This module reads keys through a function that is handed in. Source: ours.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,15 +16,29 @@ from rich.segment import Segment, Segments
 from rich.table import Table as Grid
 from rich.text import Text
 
-from kminilog.course.steps.document import ByteRange, Document, Step, Table, digest
-from kminilog.course.steps.text import cost_line, field_rows, shown_cell
-from kminilog.text import printable, table
+from kminilog.course.steps.document import ByteRange, Document, Step, digest
+from kminilog.course.steps.text import cost_line, field_rows, table_lines, value_lines
+from kminilog.text import (
+    FIELD_COLOURS,
+    HEADING,
+    MARKED,
+    QUIET,
+    Span,
+    StyledText,
+    columns,
+    printable,
+    table_rows,
+    wrap,
+)
 
-_COLOURS = ("cyan", "green", "yellow", "magenta", "bright_blue", "red", "bright_green", "white")
-_MARK = "bold reverse"
+_STYLES = {
+    QUIET: "dim",
+    MARKED: "bold",
+    HEADING: "bold",
+    **{kind: f"color({number})" for kind, number in FIELD_COLOURS.items()},
+}
 _BARS = 2  # the lines above and below the step
-_WIDTH_OF_TWO_SIDES = 72  # columns; on a narrower terminal the state stands below the bytes
-_LABEL_WIDTH = 15  # characters of the longest name of our fields: relative offset
+_BETWEEN = 4  # columns between the bytes and the values, if they stand side by side
 _KEYS = (
     "→ ←        next step, step before",
     "Home End   first step, last step",
@@ -56,8 +70,6 @@ class Viewer:
         self._typed: str | None = None  # digits of the step to go to
         self._is_help = False
         self._answered: set[int] = set()
-        kinds = list(dict.fromkeys(field.kind for field in document.fields))
-        self._colours = {kind: _COLOURS[n % len(_COLOURS)] for n, kind in enumerate(kinds)}
         self._kinds = {field.name: field.kind for field in document.fields}
 
     def run(self) -> None:
@@ -161,61 +173,55 @@ class Viewer:
         yield Text(f"document {digest(self._document)}", style="dim")
 
     def _body(self) -> Iterator[RenderableType]:
-        step = self._step
+        width, step = self._console.width, self._step
         if step.ask:
-            yield Text(printable(f"? {step.ask.question}"), style="bold")
+            yield from self._wrapped(f"? {step.ask.question}", "bold")
             for number, choice in enumerate(step.ask.choices, start=1):
-                yield Text(f"  {number}  {printable(choice.answer)}")
+                yield from self._wrapped(f"  {number}  {choice.answer}")
             if self._verdict:
                 is_right = self._number in self._answered
-                yield Text(printable(self._verdict), style="green" if is_right else "red")
+                yield from self._wrapped(self._verdict, "green" if is_right else "yellow")
             elif self._is_waiting:
                 yield Text("  choose by number; a shows the answer", style="dim")
             yield Text()
         if self._is_waiting:
             return
-        yield Text(printable(step.say))
+        yield from self._wrapped(step.say)
         yield Text()
         yield self._sides(step)
         for part in step.state.tables:
-            yield from _table(part)
+            yield from map(_shown, table_lines(part, (), width))
 
-    def _sides(self, step: Step) -> Grid:
-        grid = Grid.grid(padding=(0, 2), expand=True)
-        values = Text()
-        for name, value in step.state.values.items():
-            values.append(printable(name), style="dim")
-            values.append(f" = {printable('none' if value is None else value)}\n")
-        left = [self._bytes(focus) for focus in step.focus]
-        if left and self._console.width >= _WIDTH_OF_TWO_SIDES:
-            grid.add_column(ratio=3)
-            grid.add_column(ratio=2)
-            grid.add_row(Group(*left), values)
-        else:
-            grid.add_row(Group(*left, values))
-        return grid
+    def _wrapped(self, text: str, style: str = "") -> Iterator[Text]:
+        indent = " " * (len(text) - len(text.lstrip()))
+        for line in wrap(printable(text), self._console.width, later=indent):
+            yield Text(line, style=style)
 
-    def _bytes(self, focus: ByteRange) -> Text:
-        text = Text(f"{printable(focus.file)}\n", style="bold")
-        rows = field_rows(self._document, focus)
-        widths = [max(len(str(row[column])) for row in rows) for column in (0, 1)]
-        for at, name, data, _ in rows:
-            colour = self._colours.get(self._kinds.get(str(name), ""), "")
-            text.append(f"{at!s:>{widths[0]}} ", style="dim not bold")
-            label = f"{name!s:<{widths[1]}.{_LABEL_WIDTH}} "
-            text.append(printable(label), style=f"{colour} not bold")
-            text.append(f"{data}\n", style=f"{colour} not bold")
-        return text
+    def _sides(self, step: Step) -> RenderableType:
+        """Return bytes and values, side by side if no word has to be cut for that."""
+        before = self._document.steps[max(self._number - 2, 0)].state.values
+        left = [line for focus in step.focus for line in self._bytes(focus)]
+        room = self._console.width - max(map(columns, left), default=0) - _BETWEEN
+        beside = list(value_lines(step.state.values, before, room)) if left else []
+        if beside and max(map(columns, beside)) <= room:
+            grid = Grid.grid(padding=(0, _BETWEEN, 0, 0))
+            grid.add_row(Group(*map(_shown, left)), Group(*map(_shown, beside)))
+            return grid
+        below = value_lines(step.state.values, before, self._console.width)
+        return Group(*map(_shown, [*left, *below]))
+
+    def _bytes(self, focus: ByteRange) -> Iterator[str]:
+        yield StyledText(Span(focus.file, HEADING))
+        rows = [row[:3] for row in field_rows(self._document, focus)]
+        _, *lines = table_rows(("", "", ""), rows, self._console.width)
+        kind = ""
+        for (_, name, _), row in zip(rows, lines, strict=True):
+            kind = self._kinds.get(str(name), kind)
+            yield from (StyledText(Span(line, kind)) for line in row)
 
 
-def _table(part: Table) -> Iterator[Text]:
-    yield Text(printable(part.title), style="bold")
-    cells = [[shown_cell(cell) for cell in row] for row in part.rows]
-    head, *lines = table(part.columns, cells, fit=None)
-    yield Text(f"  {head}", style="dim", no_wrap=True, overflow="ellipsis")
-    for number, line in enumerate(lines):
-        is_marked = number in part.marked
-        style = _MARK if is_marked else ""
-        sign = "→" if is_marked else " "
-        yield Text(f"{sign} {line}", style=style, no_wrap=True, overflow="ellipsis")
-    yield Text()
+def _shown(line: str) -> Text:
+    """Return a line of text as rich shows it: as it is, each part in its style."""
+    spans = line.parts if isinstance(line, StyledText) else (Span(line),)
+    parts = ((printable(text), _STYLES.get(meaning, "")) for text, meaning in spans)
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")

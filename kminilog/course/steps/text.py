@@ -8,7 +8,7 @@
       name = value
 
 A question stands in front of its answer. Of what the step before has shown already, only what has
-changed is repeated; the last step is shown in full.
+changed is repeated; the last step is shown in full. An arrow marks what has changed.
 
 `render_short` is for commands that show a result, and not only how it came about: what is said of
 each step, and the last one in full. Source: ours.
@@ -19,6 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kminilog.course.steps.document import Ask, ByteRange, Cost, Document, Step, Table, Value
 from kminilog.text import (
+    COMMAND,
+    FIT_COLUMNS,
     GOOD,
     HEADING,
     MARKED,
@@ -32,15 +34,17 @@ from kminilog.text import (
     wrap,
 )
 
-_WIDTH = 78
-_TABLE_WIDTH = 76  # and four columns in front of it
+_INDENT = 4  # columns in front of a table; two of them are for an arrow
+_MARGIN = 2  # columns that stay empty after what is said
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _TEXTS = ("key", "value")
 
 
-def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
-    """Yield the lines of a document, from a step on.
+def render_text(
+    document: Document, from_step: int = 1, *, width: int = FIT_COLUMNS
+) -> Iterator[str]:
+    """Yield the lines of a document, from a step on; no line is wider than its longest word.
 
     Raises ValueError if it has no such step.
     """
@@ -51,24 +55,28 @@ def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
         yield ""
         line = f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}"
         yield StyledText(Span(line.rstrip(" ─"), QUIET))
-        yield from step_lines(document, step, before if number < len(document.steps) else None)
+        is_whole = number == len(document.steps)
+        yield from step_lines(document, step, before, is_whole=is_whole, width=width)
         before = step
 
 
-def render_short(document: Document, arguments: Sequence[object]) -> Iterator[str]:
+def render_short(
+    document: Document, arguments: Sequence[object], *, width: int = FIT_COLUMNS
+) -> Iterator[str]:
     """Yield what is said of each step but the last, the last one in full, and a command.
 
     The command, with these arguments, shows the other steps in full, too.
     """
     yield StyledText(Span(document.title, HEADING))
     yield ""
-    width = len(str(len(document.steps)))
+    digits = len(str(len(document.steps)))
     for number, step in enumerate(document.steps[:-1], start=1):
-        first, later = f"{number:>{width}}  ", " " * (width + 2)
-        yield from wrap(step.say, _WIDTH, first=first, later=later)
-    yield from list(render_text(document, len(document.steps)))[1:]
+        first, later = f"{number:>{digits}}  ", " " * (digits + 2)
+        yield from wrap(step.say, width - _MARGIN, first=first, later=later)
+    yield from list(render_text(document, len(document.steps), width=width))[1:]
     yield ""
-    yield f"Each step with its state: {step_command(document.name, arguments)}"
+    command = Span(step_command(document.name, arguments), COMMAND)
+    yield StyledText("Each step with its state: ", command)
 
 
 def step_command(name: str, arguments: Sequence[object]) -> str:
@@ -87,49 +95,66 @@ def check_step(document: Document, number: int) -> None:
 
 
 def step_lines(
-    document: Document, step: Step, before: Step | None = None, *, width: int = _WIDTH
+    document: Document,
+    step: Step,
+    before: Step | None = None,
+    *,
+    is_whole: bool = True,
+    width: int = FIT_COLUMNS,
 ) -> Iterator[str]:
     """Yield the lines of one step: question, what is said, bytes in focus, values, tables.
 
-    With the step `before`, values and rows that it has shown are left out. `width` is that of what
-    is said and of the values.
+    Unless it is shown as a whole, values and rows that the step `before` has shown are left out.
     """
     if step.ask:
-        yield from ask_lines(step.ask)
-    yield from wrap(step.say, width)
+        yield from _ask_lines(step.ask, width - _MARGIN)
+    yield from wrap(step.say, width - _MARGIN)
     for focus in step.focus:
         yield ""
         yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
-        yield from _field_lines(document, focus)
+        yield from _field_lines(document, focus, width)
     known = before.state.values if before else {}
-    values = {k: v for k, v in step.state.values.items() if k not in known or known[k] != v}
+    values = {
+        name: value
+        for name, value in step.state.values.items()
+        if is_whole or name not in known or known[name] != value
+    }
     if values:
         yield ""
-        yield from _value_lines(values, width)
+        yield from value_lines(values, known, width - _MARGIN)
     for part in step.state.tables:
-        yield from _table_lines(part, _rows_of(part.title, before))
+        rows = _rows_of(part.title, None if is_whole else before)
+        yield from table_lines(part, rows, width)
 
 
-def _value_lines(values: Mapping[str, Value], width: int) -> Iterator[str]:
-    longest = max(map(len, values))
-    later = " " * (longest + 5)
+def value_lines(
+    values: Mapping[str, Value], known: Mapping[str, Value], width: int
+) -> Iterator[str]:
+    """Yield values below each other, aligned; what differs from those known before is marked.
+
+    >>> print(*value_lines({"h": 2, "seed": None}, {"h": 1}, 80), sep="|")
+    → h    = 2|  seed = none
+    """
+    longest = max(map(columns, values), default=0)
     for name, value in values.items():
-        line = f"  {name:<{longest}} = {'none' if value is None else value}"
-        if columns(line) <= width:
-            yield line
-        else:
-            yield from wrap(line, width, later=later, cuts_words=False)
+        is_changed = name in known and known[name] != value
+        first = f"{'→' if is_changed else ' '} {name}{' ' * (longest - columns(name))} = "
+        text = "none" if value is None else str(value)
+        later = " " * min(len(first), width // 2)
+        for line in wrap(text, width, first=first, later=later) or [first.rstrip()]:
+            yield StyledText(Span(line, MARKED if is_changed else ""))
 
 
-def _field_lines(document: Document, focus: ByteRange) -> Iterator[str]:
+def _field_lines(document: Document, focus: ByteRange, width: int) -> Iterator[str]:
     """Yield the table of the fields in a range, each row styled by its field."""
     rows = field_rows(document, focus)
-    head, *body = table_rows(("byte", "field", "bytes", "value"), rows, _TABLE_WIDTH)
+    kinds = {field.name: field.kind for field in document.fields}
+    head, *body = table_rows(("byte", "field", "bytes", "value"), rows, width - _INDENT)
     yield from (StyledText(Span(f"    {line}", QUIET)) for line in head)
-    name = ""
+    kind = ""
     for row, lines in zip(rows, body, strict=True):
-        name = str(row[1]) or name
-        yield from (StyledText(Span(f"    {line}", name.replace(" ", "-"))) for line in lines)
+        kind = kinds.get(str(row[1]), kind)
+        yield from (StyledText(Span(f"    {line}", kind)) for line in lines)
 
 
 def _rows_of(title: str, step: Step | None) -> Sequence[tuple[Value, ...]]:
@@ -137,8 +162,8 @@ def _rows_of(title: str, step: Step | None) -> Sequence[tuple[Value, ...]]:
     return next((table.rows for table in tables if table.title == title), ())
 
 
-def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[str]:
-    """Yield the lines of a table: the rows that are new, and those that are marked."""
+def table_lines(part: Table, known: Sequence[tuple[Value, ...]], width: int) -> Iterator[str]:
+    """Yield an empty line, the title and the rows of a table that are marked, or not known."""
     shown = [
         number
         for number, row in enumerate(part.rows)
@@ -147,23 +172,24 @@ def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[st
     if not shown:
         return
     yield ""
-    yield f"  {part.title}"
-    marks = [False, *(number in part.marked for number in shown)]
+    for line in wrap(part.title, width, first="  ", later="    "):
+        yield StyledText(Span(line, HEADING))
     cells = [[shown_cell(cell) for cell in part.rows[number]] for number in shown]
-    table = table_rows(part.columns, cells, _TABLE_WIDTH)
-    for is_marked, (first, *more) in zip(marks, table, strict=True):
-        arrow = "→" if is_marked else " "
+    meanings = [QUIET, *(MARKED if number in part.marked else "" for number in shown)]
+    rows = table_rows(part.columns, cells, width - _INDENT)
+    for meaning, (first, *more) in zip(meanings, rows, strict=True):
+        arrow = "→" if meaning == MARKED else " "
         for line in (f"  {arrow} {first}", *(f"    {line}" for line in more)):
-            yield StyledText(Span(line.rstrip(), MARKED if is_marked else ""))
+            yield StyledText(Span(line.rstrip(), meaning))
 
 
-def ask_lines(ask: Ask) -> Iterator[str]:
+def _ask_lines(ask: Ask, width: int) -> Iterator[str]:
     """Yield a question, its choices, and what is to be said of each."""
-    question = wrap(f"? {ask.question}", _WIDTH, later="  ")
+    question = wrap(f"? {ask.question}", width, later="  ")
     yield from (StyledText(Span(line, HEADING)) for line in question)
     for choice in ask.choices:
         mark = "right:" if choice.is_right else "no:"
-        lines = wrap(f"{choice.answer}: {mark} {choice.why}", _WIDTH, first="    ", later="      ")
+        lines = wrap(f"{choice.answer}: {mark} {choice.why}", width, first="    ", later="      ")
         yield from (StyledText(Span(line, GOOD if choice.is_right else "")) for line in lines)
 
 

@@ -74,11 +74,11 @@ def test_terminal_names_the_thought_behind_a_wrong_answer():
 
 @pytest.mark.parametrize(
     "width, below",
-    [(80, "18 key length   ff ff ff ff"), (40, "26 value        6d 65 73 73 61 67 65 31")],
+    [(80, "18  key length    ff ff ff ff"), (50, "26  value         6d 65 73 73 61 67 65 31")],
 )
 def test_terminal_names_fields_in_full_and_does_not_break_their_bytes(width, below):
     screen = "\n".join(screen_of(viewer_of("record", 10), width, 40))
-    assert "22 value length 00 00 00 08" in screen
+    assert "22  value length  00 00 00 08" in screen
     assert below in screen
 
 
