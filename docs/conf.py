@@ -6,6 +6,7 @@ pages of the step-throughs are written once the other pages are there.
 
 import ast
 import inspect
+import sys
 import textwrap
 import tomllib
 from pathlib import Path
@@ -17,7 +18,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from kminilog.cli.step.command import scene_command, write_pages
 from kminilog.course.judging.patching import library_answer, room_of
+from kminilog.format.names import TopicPartition
 
+sys.path.insert(0, str(Path(__file__).parent))  # the directives beside this file
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
 project = _project["name"]
@@ -25,10 +28,31 @@ release = version = _project["version"]
 author = _project["authors"][0]["name"]
 copyright = f"2026, {author}"
 
-extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
+extensions = [
+    "command_line",
+    "floor_plan",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
 myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
+smartquotes = False  # two hyphens begin an option
+default_role = "code"  # what docstrings have in single backticks
+autodoc_default_options = {
+    "members": True,
+    # but not of these, whose methods everybody knows
+    "inherited-members": "object, tuple, BaseException",
+}
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+maximum_signature_line_length = 80
+nitpick_ignore_regex = [("py:.*", ".*")]  # types in signatures that are not public
 # Only the commands are copied, without their prompt and what they print.
 copybutton_prompt_text = "$ "
 copybutton_line_continuation_character = "\\"
@@ -86,8 +110,16 @@ def _write_steps(app: Sphinx, error: Exception | None) -> None:
         write_pages(Path(app.outdir, "step-throughs"))
 
 
+def _skip_fields(
+    app: Sphinx, kind: str, name: str, member: object, *options: object
+) -> bool | None:
+    """Leave out the fields of a tuple: its signature has them."""
+    return True if isinstance(member, type(TopicPartition.topic)) else None
+
+
 def setup(app: Sphinx) -> None:
     """Add excerpts and step-throughs to what Sphinx builds."""
+    app.connect("autodoc-skip-member", _skip_fields)
     app.add_directive("excerpt", Excerpt)
     app.add_directive("step-through", StepThrough)
     app.connect("build-finished", _write_steps)

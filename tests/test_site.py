@@ -1,18 +1,25 @@
 """The built documentation, as `make docs` builds it: its links, and its pages in a real browser."""
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from signal import SIGINT, SIGTERM
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import click
 import pytest
 
+import kminilog
+from kminilog.cli.main import ANSWER_IS_NO, CLOSED_PIPE, NOT_DONE, main
 from kminilog.cli.step.command import SCENES
 from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.test_floor_plan import KINDS, ROOMS
 
 DOCS = Path(__file__).parents[1] / "docs"
 INDEX = (DOCS / "index.md").read_text()
@@ -137,3 +144,123 @@ def test_step_throughs_inside_of_pages_show_their_step_and_do_not_move_the_page(
                 place.wait_for()
                 assert place.inner_text().split()[0] == (step or "1")
             assert page.page.evaluate("window.scrollY") == 0
+
+
+def text_of(html: str) -> str:
+    """Return the text of a page, all white space left out."""
+    return re.sub(r"\s", "", unescape(re.sub(r"<[^<>]*>", "", html)))
+
+
+def commands_below(ctx: click.Context) -> Iterator[click.Context]:
+    yield ctx
+    if isinstance(ctx.command, click.Group):
+        for name in ctx.command.list_commands(ctx):
+            below = ctx.command.get_command(ctx, name)
+            assert below
+            yield from commands_below(click.Context(below, info_name=name, parent=ctx))
+
+
+def missing_entries(page: str) -> list[str]:
+    """Return each command and option that has no entry with the words of its help."""
+    places = Links(page).places
+    missing = []
+    for ctx in commands_below(click.Context(main, info_name="kminilog")):
+        path = ctx.command_path.replace(" ", "-")
+        entry = text_of(page.partition(f'<section id="{path}">')[2].partition("<section")[0])
+        told = {path: [ctx.command.get_usage(ctx).removeprefix("Usage: "), ctx.command.help or ""]}
+        for one in ctx.command.params:
+            if isinstance(one, click.Option):
+                told[f"{path}{one.opts[0]}"] = [*(one.get_help_record(ctx) or ())]
+        for place, texts in told.items():
+            are_there = (text_of(escape(text)).replace("`", "") in entry for text in texts)
+            if place not in places or not all(are_there):
+                missing.append(place)
+    return missing
+
+
+def test_command_line_has_an_entry_for_each_command_and_option_as_its_help_has_it(site):
+    page = (site / "command-line.html").read_text()
+    assert missing_entries(page) == []
+    no_key = page.replace('id="kminilog-produce--key-separator"', "")
+    other_words = no_key.replace("Delete the topic NAME with all its messages.", "Delete it.")
+    missing = ["kminilog-topic-delete", "kminilog-produce--key-separator"]
+    assert missing_entries(other_words) == missing
+
+
+def test_command_line_names_each_exit_code(site):
+    page = (site / "command-line.html").read_text()
+    codes = page.partition('<section id="exit-codes">')[2].partition("</section>")[0]
+    named = {int(code) for code in re.findall(r"\b\d+\b", re.sub(r"<[^<>]*>", "", codes))}
+    assert named == {0, ANSWER_IS_NO, NOT_DONE, CLOSED_PIPE, 128 + SIGINT, 128 + SIGTERM}
+
+
+def test_python_page_has_an_entry_for_each_public_name_and_for_no_other(site):
+    places = Links((site / "python.html").read_text()).places
+    named = {place.split(".")[1] for place in places if place.startswith("kminilog.")}
+    assert named == set(kminilog.__all__)
+
+
+def built_alone(folder: Path, page: str) -> str:
+    """Return what Sphinx complains of in a page, with the configuration of the site."""
+    (folder / "index.md").write_text(page)
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-b", "dummy", "-c", DOCS]
+    done = subprocess.run(
+        [*command, folder, folder / "made"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+    )
+    assert done.returncode == bool(done.stderr)
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Return `it`, and O(n).", ""),
+        ("Return *it.", "docstring of marked.name:1: WARNING: Inline emphasis start-string"),
+        ("Return ``it`.", "docstring of marked.name:1: WARNING: Inline literal start-string"),
+    ],
+)
+def test_docstring_with_a_mistake_in_its_markup_fails_the_build(tmp_path, text, complaint):
+    (tmp_path / "marked.py").write_text(f'def name():\n    """{text}"""\n')
+    told = built_alone(tmp_path, "# One\n\n```{eval-rst}\n.. autofunction:: marked.name\n```\n")
+    assert complaint in told
+    assert bool(complaint) == bool(told)
+
+
+def test_floor_plan_draws_each_module_of_the_table_and_its_stars(site):
+    page = (site / "architecture.html").read_text()
+    drawing = page.partition('<figure class="floor-plan">')[2].partition("</svg>")[0]
+    drawn = [int(stars) for stars in re.findall(r'<rect class="s(\d)"', drawing)]
+    assert sorted(drawn) == sorted(len(room.reading) for room in ROOMS if not room.is_to_come)
+
+
+def test_room_of_the_floor_plan_opens_the_rows_of_its_folder(site, browser):
+    folders = dict.fromkeys(room.name.split(".")[0] for room in ROOMS if "." in room.name)
+    with Page(browser, site / "architecture.html", viewport={"width": 390, "height": 844}) as page:
+        for folder in folders:
+            page.page.locator(f'.floor-plan a[href="#rooms-{folder}"]').click()
+            rows = page.page.locator("details:has(table) tbody tr:visible code:first-child")
+            names = [name for name in rows.all_inner_texts() if name in KINDS]
+            assert [name for name in names if name.startswith(f"{folder}.")]
+            assert page.overflow() == 0
+
+
+@pytest.mark.parametrize(
+    ("drawn", "complaint"),
+    [
+        ("kminilog\nformat\nstorage", ""),
+        ("kminilog\nformat", "draw each of kminilog, format, storage, and no other"),
+        ("kminilog\nstorage\nformat", "format imports kminilog: draw it right below that"),
+    ],
+)
+def test_floor_plan_that_its_drawing_does_not_fit_fails_the_build(tmp_path, drawn, complaint):
+    rows = "".join(
+        f"| `{name}` | file | one |\n" for name in ("errors", "format.names", "storage.files")
+    )
+    table = f"| module | kind | idea |\n|---|---|---|\n{rows}"
+    told = built_alone(tmp_path, f"# One\n\n```{{floor-plan}}\n{drawn}\n```\n\n{table}")
+    assert complaint in told
+    assert bool(complaint) == bool(told)
