@@ -11,6 +11,7 @@ an error. A page is one file that needs nothing else, and its Content-Security-P
 from anywhere else. Source: ours.
 """
 
+import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
@@ -41,13 +42,10 @@ def framed(page: str, height: str = "32rem") -> str:
     In its frame it is by itself: neither has the other's styles, and its scripts reach nothing.
 
     >>> framed("<p>x</p>", "9rem")  # doctest: +ELLIPSIS
-    '<iframe srcdoc="&lt;p&gt;x&lt;/p&gt;" sandbox="allow-scripts" ...height: 9rem...></iframe>'
+    "<iframe srcdoc='&lt;p>x&lt;/p>' sandbox='allow-scripts' ...height: 9rem...></iframe>"
     """
-    from markupsafe import Markup
-
     style = f"width: 100%; height: {height}; border: 0"
-    frame = Markup('<iframe srcdoc="{}" sandbox="allow-scripts" style="{}"></iframe>')
-    return str(frame.format(page, style))
+    return f"<iframe srcdoc='{_srcdoc(page)}' sandbox='allow-scripts' style='{style}'></iframe>"
 
 
 def grouped(value: int) -> str:
@@ -85,8 +83,9 @@ def _environment() -> "Environment":
     )
     del found.filters["safe"]
     found.filters |= {"grouped": grouped, "counted": counted, "code": _code, "script": _script}
-    found.filters |= {"sha256": _digest, "short": _short}
-    for name in ("picture.css", "pages.css", "viewer.js"):
+    found.filters |= {"sha256": _digest, "short": _short, "plain": _plain}
+    found.filters["srcdoc"] = _srcdoc
+    for name in ("picture.css", "pages.css", "viewer.js", "beside.js"):
         content, *_ = loader.get_source(found, name)
         found.globals[name.replace(".", "_")] = Markup(content)
     return found
@@ -126,6 +125,29 @@ def _short(number: float) -> str:
     ('12', '0.3')
     """
     return f"{number:.1f}".removesuffix(".0")
+
+
+def _srcdoc(page: str) -> "Markup":
+    """Return a page as the value of an attribute in single quotes: a page has more double ones."""
+    from markupsafe import Markup
+
+    return Markup(page.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;"))
+
+
+def _plain(style: str) -> "Markup":
+    """Return a style sheet with its light colours in place of its variables, for any program.
+
+    A variable `--fill` becomes the fill itself, which shapes inherit.
+
+    >>> print(_plain(":root { --ink: light-dark(#111, #eee); } .f { --fill: var(--ink); }"))
+     .f { fill: #111; }
+    """
+    from markupsafe import Markup
+
+    light = dict(re.findall(r"(--[\w-]+): light-dark\((#\w+),", style))
+    rules = re.sub(r"/\*.*?\*/|(@media print \{ )?:root \{.*?\}( \})?", "", style, flags=re.DOTALL)
+    rules = rules.replace("var(--fill)", "inherit").replace("--fill:", "fill:")
+    return Markup(re.sub(r"var\((--[\w-]+)\)", lambda found: light[found[1]], rules))
 
 
 def _digest(content: str) -> str:

@@ -82,7 +82,7 @@ def test_segment_is_a_table(log_dir):
 
 def page_in(frame: str) -> str:
     """Return the page in a frame."""
-    found = re.search('srcdoc="([^"]*)"', frame)
+    found = re.search("srcdoc='([^']*)'", frame)
     assert found
     return unescape(found[1])
 

@@ -81,7 +81,7 @@ def test_template_quotes_attributes_and_escapes_everything(path):
 def test_frame_holds_the_page_and_nothing_reaches_out_of_it():
     page = f"<p>{render('facts.html', facts=[('a', HOSTILE)])}</p>\n"
     found = re.fullmatch(
-        '<iframe srcdoc="([^"]*)" sandbox="allow-scripts" [^<>]*></iframe>', framed(page)
+        "<iframe srcdoc='([^']*)' sandbox='allow-scripts' [^<>]*></iframe>", framed(page)
     )
     assert found
     assert unescape(found[1]) == page

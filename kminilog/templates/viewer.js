@@ -47,7 +47,7 @@
   const shown = () => current - 1 - (isWaiting(current) && current > 1);
   const evidence = () => sections[shown()];
 
-  function show(number, isToBeLinked = true) {
+  function show(number, isToBeLinked = true, isFollowing = false) {
     const places = current ? placesIn(evidence()) : null;
     current = Math.min(Math.max(number, 1), sections.length);
     showSections();
@@ -63,6 +63,7 @@
     }
     if (isToBeLinked && hasAddress) history.replaceState(null, "", `#step/${current}`);
     window.scrollTo(0, 0);
+    if (parent !== window && !isFollowing) parent.postMessage({ step: current }, "*");
     const step = trace.steps[current - 1];
     said.textContent = printable(`Step ${current} of ${sections.length}. ${isWaiting(current) ? step.ask.question : step.say}`);
   }
@@ -449,6 +450,10 @@
   document.getElementById("keys").addEventListener("click", () => help.showModal());
   jump.max = sections.length;
   jump.addEventListener("change", () => { show(Number(jump.value) || current); jump.blur(); });
+  // Beside another step-through, the page around both tells each where the other one is.
+  addEventListener("message", ({ data, source }) => {
+    if (source === parent && source !== window && data?.step) show(data.step, false, true);
+  });
   window.addEventListener("hashchange", () => fromHash(false));
   const summary = make("p", "summary");
   if (quizzes.length) sections[sections.length - 1].querySelector(".say").after(summary);

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 
 from kminilog.cli.ls.look import ContentsOf, MessageLook, SegmentContents
-from kminilog.course.steps.document import ByteRange, Document, Field, Picture
+from kminilog.course.steps.document import ByteRange, Document, Field
 from kminilog.course.steps.drawing import drawn
 from kminilog.course.steps.field_layout import index_fields, message_fields
 from kminilog.course.steps.page import BytesTable, bytes_in_focus
@@ -64,13 +64,13 @@ def _contents(segment: Segment, near: int | None, count: int) -> SegmentContents
     )
     if not window:
         return SegmentContents(log.name, None, (), None, 0, rest, command)
-    document = _document(segment, window)
+    document = _document(segment, window, near)
     tables = bytes_in_focus(document)
     messages, entries = tables[: len(window)], tables[len(window) :]
     picture = document.steps[0].state.picture
     return SegmentContents(
         log.name,
-        picture and drawn(_with_damage(picture, window, near)),
+        picture and drawn(picture),
         tuple(_message(*one) for one in zip(window, messages, strict=True)),
         entries[0] if entries else None,
         start,
@@ -108,7 +108,7 @@ def _start(segment: Segment, near: int) -> int:
     return places[-1] if is_true else 0
 
 
-def _document(segment: Segment, window: Sequence[Stretch]) -> Document:
+def _document(segment: Segment, window: Sequence[Stretch], near: int | None) -> Document:
     """Return a document: the first step has the picture, the last one the bytes in focus.
 
     These are the bytes of each message, then those of the index entries, if there are some.
@@ -122,6 +122,8 @@ def _document(segment: Segment, window: Sequence[Stretch]) -> Document:
         fields += message_fields(name, segment.dialect, one.start, own)
     recording = Recording("segment", segment.name)
     recording.file(name, data, fields, start=start, size_bytes=segment.file_bytes)
+    damaged = (one for one in window if one.damage or one.start == near)
+    recording.damaged = [ByteRange(name, one.start, one.end) for one in damaged]
     focus = [ByteRange(name, one.start, min(one.end, end)) for one in window]
     if entries := b"" if start else _entries(segment, end):
         index = segment.index.path.name
@@ -140,20 +142,6 @@ def _entries(segment: Segment, end: int) -> bytes:
     fields = [one for one in index_fields("", data) if one.kind == "position"]
     ends = [one.end for one in fields if isinstance(one.value, int) and one.value < end]
     return data[: max(ends, default=0)]
-
-
-def _with_damage(picture: Picture, window: Sequence[Stretch], near: int | None) -> Picture:
-    """Return the picture; of several bars, that of the finding and those of damage say so."""
-    if len(window) < 2:
-        return picture
-    damaged = {near, *(one.start for one in window if one.damage)}
-    lanes = []
-    for lane in picture.lanes:
-        if lane.file.endswith(".log"):
-            bars = (b._replace(style="lost") if b.start in damaged else b for b in lane.bars)
-            lane = lane._replace(bars=tuple(bars))
-        lanes.append(lane)
-    return picture._replace(lanes=tuple(lanes))
 
 
 def _message(stretch: Stretch, table: BytesTable) -> MessageLook:

@@ -1,9 +1,11 @@
 """How a function that returns a step-through becomes a command `kminilog step NAME`.
 
-The command has the function's own parameters and these: `--html FILE`, `--json`, `--from-step N`,
-`--seed S`. The function gets its own parameters and `seed`. Source: ours.
+The command has the function's own parameters and these: `--html FILE`, `--beside STEPS`,
+`--svg DIR`, `--json`, `--from-step N`, `--seed S`. The function gets its own parameters and `seed`.
+Source: ours.
 """
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,25 +14,29 @@ from typing import Any
 import click
 from rich.console import Console
 
+from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import width, write_document, write_line, write_lines
-from kminilog.cli.shared.output_files import OutputFile, write_output
+from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.course.steps.document import Document, to_json
-from kminilog.course.steps.page import render_page
+from kminilog.course.steps.drawing import svg
+from kminilog.course.steps.page import render_beside, render_page
 from kminilog.course.steps.terminal import Viewer
 from kminilog.course.steps.text import check_step, render_text
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.text import count
 
 Scene = Callable[..., Document]
+_GIVEN = click.core.ParameterSource.COMMANDLINE
 
 
 class SceneCommand(click.Command):
     """The command of one step-through, and the function that makes its document."""
 
     def __init__(self, name: str, title: str, function: Scene, shows: str) -> None:
-        shared = [_html_option(), _json_option(), _from_step_option(), _seed_option()]
+        shared = [_html_option(), _beside_option(), _svg_option(), _json_option()]
+        shared += [_from_step_option(), _seed_option()]
         self.own = list(reversed(getattr(function, "__click_params__", [])))
         super().__init__(
             name,
@@ -42,26 +48,50 @@ class SceneCommand(click.Command):
         )
         self._function = function
 
-    def document(self, arguments: Sequence[str] = ()) -> Document:
+    def document(
+        self, arguments: Sequence[str] = (), parent: click.Context | None = None
+    ) -> Document:
         """Return the document for some arguments; raises what the command would."""
-        with self.make_context(self.name, list(arguments)) as ctx:
-            own = {param.name: ctx.params[param.name] for param in self.own if param.name}
-            return self._function(**own, seed=ctx.params["seed"])
+        with self.make_context(self.name, list(arguments), parent) as ctx:
+            own = {param.name: ctx.params.pop(param.name) for param in self.own if param.name}
+            seed = ctx.params.pop("seed")
+            given = [name for name in ctx.params if ctx.get_parameter_source(name) is _GIVEN]
+            if given:
+                option = given[0].replace("_", "-")
+                raise click.UsageError(f"--{option} is an option of the whole command: not here")
+            return self._function(**own, seed=seed)
 
     @property
     def takes(self) -> str:
         """What the step-through takes, as its usage has it."""
         return " ".join(map(_usage, self.own))
 
-    def _show(self, html: Path | None, from_step: int, as_json: bool, **own: Any) -> None:
+    def _show(
+        self,
+        html: Path | None,
+        beside: Document | None,
+        svg: Path | None,
+        from_step: int,
+        as_json: bool,
+        **own: Any,
+    ) -> None:
+        if beside and not html:
+            raise click.UsageError("--beside makes a page: add --html FILE")
         document = self._function(**own)
         check_step(document, from_step)
         if html:
-            write_output(html, render_page(document).encode())
+            page = render_beside(document, beside) if beside else render_page(document)
+            write_output(html, page.encode())
+        pictures = _write_pictures(svg, document) if svg else 0
         if as_json:
             write_document(to_json(document))
-        elif html:
-            write_line(f"{html}: {count(len(document.steps), 'step')}")
+        elif html or svg:
+            if html:
+                steps = count(len(document.steps), "step")
+                more = f" beside {len(beside.steps)}" if beside else ""
+                write_line(f"{html}: {steps}{more}")
+            if svg:
+                write_line(f"{svg}: {count(pictures, 'picture')} of {document.name}")
         elif sys.stdin.isatty() and sys.stdout.isatty():
             with keys_of_terminal() as read_key:
                 Viewer(document, Console(), read_key, from_step).run()
@@ -90,6 +120,19 @@ def dialect_option(default: Dialect) -> Callable[[Scene], Scene]:
     )
 
 
+def _write_pictures(directory: Path, document: Document) -> int:
+    """Write the picture of each step that has one; return how many there are."""
+    directory.mkdir(parents=True, exist_ok=True)
+    digits = max(2, len(str(len(document.steps))))
+    number_of_pictures = 0
+    for number, step in enumerate(interruptible(document.steps), start=1):
+        if step.state.picture:
+            path = directory / f"{document.name}-{number:0{digits}}.svg"
+            write_output(path, svg(step.state.picture, step.say).encode())
+            number_of_pictures += 1
+    return number_of_pictures
+
+
 def _usage(param: click.Parameter) -> str:
     metavar = param.make_metavar(click.Context(click.Command("")))
     if isinstance(param, click.Option):
@@ -104,6 +147,41 @@ def _html_option() -> click.Option:
         type=OutputFile(),
         metavar="FILE",
         help="Write the step-through to this file, as a page that needs nothing else.",
+    )
+
+
+def _to_document(ctx: click.Context, param: click.Parameter, value: str | None) -> Document | None:
+    """Return the document of another step-through, from its name and its arguments."""
+    if value is None:
+        return None
+    try:
+        name, *arguments = shlex.split(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} names no step-through", ctx, param) from None
+    steps = ctx.parent and ctx.parent.command
+    found = steps.get_command(ctx, name) if isinstance(steps, click.Group) else None
+    if not isinstance(found, SceneCommand):
+        reason = f"{name!r} is no step-through: kminilog step list names them"
+        raise click.BadParameter(reason, ctx, param)
+    return found.document(arguments, ctx.parent)
+
+
+def _beside_option() -> click.Option:
+    return click.Option(
+        ["--beside"],
+        callback=_to_document,
+        metavar="STEPS",
+        help="With --html: put another step-through beside this one, at the same step. In quotes: "
+        'its name with its arguments, like "murmur2 --key bob".',
+    )
+
+
+def _svg_option() -> click.Option:
+    return click.Option(
+        ["--svg"],
+        type=OutputDirectory(),
+        metavar="DIR",
+        help="Write the picture of each step to this directory, as a file for slides.",
     )
 
 

@@ -8,11 +8,13 @@
     └────┴────┴──┴─────┘
     00000000000000368769.log                     1687 bytes
 
-Names of lanes stand on the left if all are short, else above. A label that does not fit into its
-bar is left out; the bar has it as a tooltip. Where this happens is computed here, what a shape
-looks like stands in picture.svg and picture.css. Source: ours.
+Names of lanes stand above them, or on the left if all are short and none is a file. A label that
+does not fit into its bar stands below the lane, where there is room; else the bar has it as a
+tooltip only. Where this happens is computed here, what a shape looks like stands in picture.svg and
+picture.css. Source: ours.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kminilog.course.steps.document import Bar, Picture, PictureLane
@@ -21,7 +23,8 @@ from kminilog.pages import render
 WIDTH = 1000
 _EDGE, _GAP = 8, 14
 _BAR_HEIGHT, _LINE = 30, 18
-_CHARACTER = 8.0  # of the labels, at most
+_CHARACTER, _SMALL = 8.7, 7.5  # how wide one is, at most: in a label, and in one below
+_LABEL_GAP, _LABEL_LINES = 6, 2
 _SHORT_NAME = 18
 _LEAST_WIDTH = 3.0  # of a bar: so that it can be seen
 _TOLD_BARS = 12
@@ -35,29 +38,39 @@ _ROLES = {
 
 
 class PlacedBar(NamedTuple):
-    """A bar and where it stands; `label` is empty where it has no room."""
+    """A bar and where it stands; a mark has no width."""
 
     bar: Bar
     tooltip: str
-    label: str
     x: float
     y: float
     width: float
     height: float
-    is_mark: bool
+
+
+class PlacedLabel(NamedTuple):
+    """The label of a bar, and the middle of its base line; a small one stands below the lane."""
+
+    text: str
+    x: float
+    y: float
+    is_small: bool
 
 
 class PlacedLane(NamedTuple):
-    """A lane, where its name, its note and its axis stand, and its bars."""
+    """A lane, where its name, its note and its axis stand, and its bars with their labels."""
 
     lane: PictureLane
+    name: str
+    note: str
     name_x: float
     name_y: float
     note_y: float
     x: float
     y: float
     width: float
-    bars: list[PlacedBar]
+    bars: list[tuple[PlacedBar, PlacedLabel | None]]
+    bottom: float
 
     def at(self, place: float) -> float:
         """Return the x of a place on the axis."""
@@ -66,17 +79,23 @@ class PlacedLane(NamedTuple):
 
 
 class PlacedArrow(NamedTuple):
-    """An arrow as two points."""
+    """An arrow as two points; it leaves and arrives upright."""
 
     x1: float
     y1: float
     x2: float
     y2: float
 
+    @property
+    def middle(self) -> float:
+        """Return the height of the middle."""
+        return (self.y1 + self.y2) / 2
+
 
 class Drawing(NamedTuple):
     """A picture with the places of all that is in it; `text` is its text alternative."""
 
+    title: str
     text: str
     lanes: list[PlacedLane]
     arrows: list[PlacedArrow]
@@ -92,12 +111,16 @@ def drawn(picture: Picture) -> Drawing:
         _arrow(lanes[one.from_lane], one.from_at, lanes[one.to_lane], one.to_at)
         for one in picture.arrows
     ]
-    return Drawing(described(picture), lanes, arrows, height)
+    title = _cut(picture.title, WIDTH - 2 * _EDGE)
+    return Drawing(title, described(picture), lanes, arrows, height)
 
 
-def svg(picture: Picture) -> str:
-    """Return the picture as a file of its own, with its style in it."""
-    return render("picture.svg", drawing=drawn(picture), is_alone=True, answers=())
+def svg(picture: Picture, title: str = "") -> str:
+    """Return the picture as a file of its own, with its style in it, in light colours.
+
+    `title` is what the file says it is; by default the title of the picture.
+    """
+    return render("picture.svg", drawing=drawn(picture), alone=title or picture.title, answers=())
 
 
 def described(picture: Picture) -> str:
@@ -126,20 +149,30 @@ def _told_bar(bar: Bar) -> str:
 def _placed(picture: Picture) -> tuple[list[PlacedLane], float]:
     """Return the lanes with their places, and the height of the picture."""
     names = [lane.name for lane in picture.lanes]
-    is_beside = all(len(name) <= _SHORT_NAME for name in names)
+    is_beside = all(len(lane.name) <= _SHORT_NAME and not lane.file for lane in picture.lanes)
     left = _EDGE + (max(map(len, names)) * _CHARACTER + 10 if is_beside else 0)
-    y = float(_EDGE)
-    found = []
-    for lane in picture.lanes:
-        has_line = not is_beside or lane.note
-        top = y + (_LINE if has_line else 0)
+    y = float(_EDGE + _LINE)  # below the title
+    found: list[PlacedLane] = []
+    for number, lane in enumerate(picture.lanes):
+        top = y + (_LINE if lane.note or not is_beside else 0)
         name_y = top + _BAR_HEIGHT / 2 + 5 if is_beside else y + _LINE - 5
-        placed = PlacedLane(lane, _EDGE, name_y, y + _LINE - 5, left, top, WIDTH - _EDGE - left, [])
-        placed.bars.extend(_placed_bar(placed, bar) for bar in lane.bars)
-        found.append(placed)
-        has_marks = any(bar.is_mark and bar.label for bar in placed.bars)
-        y = top + _BAR_HEIGHT + (_LINE if has_marks else 0) + _gap(picture, len(found) - 1)
-    return found, y - _gap(picture, len(found) - 1) + _EDGE
+        note = _cut(lane.note, WIDTH - 2 * left)
+        name = _cut(lane.name, WIDTH - 2 * _EDGE - len(note) * _CHARACTER)
+        places = _EDGE, name_y, y + _LINE - 5, left, top, WIDTH - _EDGE - left
+        placed = PlacedLane(lane, name, note, *places, [], top)
+        bars = [_placed_bar(placed, bar) for bar in lane.bars]
+        labels = _labels(bars)
+        bottom = max([top + _BAR_HEIGHT, *(label.y + 4 for label in labels.values())])
+        pairs = [(bar, labels.get(slot)) for slot, bar in enumerate(bars)]
+        found.append(placed._replace(bars=pairs, bottom=bottom))
+        y = bottom + _gap(picture, number)
+    return found, found[-1].bottom + _EDGE
+
+
+def _cut(text: str, room: float) -> str:
+    """Return a text, or the beginning of one that needs more room."""
+    length = max(int(room / _CHARACTER), 1)
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _gap(picture: Picture, number: int) -> int:
@@ -150,12 +183,50 @@ def _gap(picture: Picture, number: int) -> int:
 
 def _placed_bar(lane: PlacedLane, bar: Bar) -> PlacedBar:
     x, right = lane.at(bar.start), lane.at(bar.end)
-    is_mark = bar.start == bar.end
-    width = 0.0 if is_mark else max(right - x - 1, _LEAST_WIDTH)
-    room = lane.width if is_mark else width
-    label = bar.label if len(bar.label) * _CHARACTER <= room else ""
-    tooltip = _told_bar(bar).strip()
-    return PlacedBar(bar, tooltip, label, x, lane.y, width, _BAR_HEIGHT, is_mark)
+    width = 0.0 if bar.start == bar.end else max(right - x - 1, _LEAST_WIDTH)
+    x = min(x, lane.x + lane.width - width)
+    return PlacedBar(bar, _told_bar(bar).strip(), x, lane.y, width, _BAR_HEIGHT)
+
+
+def _labels(bars: Sequence[PlacedBar]) -> dict[int, PlacedLabel]:
+    """Return the labels that have room, by the numbers of their bars. O(bars²).
+
+    If one that is looked at has none from left to right, those looked at come first.
+    """
+    numbers = range(len(bars))
+    here = [n for n in numbers if "here" in bars[n].bar.style and bars[n].bar.label]
+    found = _labels_in(numbers, bars)
+    if found.keys() >= set(here):
+        return found
+    return _labels_in([*here, *(n for n in numbers if n not in here)], bars)
+
+
+def _labels_in(order: Sequence[int], bars: Sequence[PlacedBar]) -> dict[int, PlacedLabel]:
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_LINES)]
+    found = {}
+    for slot in order:
+        (_, _, x, y, width, height), text = bars[slot], bars[slot].bar.label
+        if text and len(text) * _CHARACTER <= width:
+            found[slot] = PlacedLabel(text, x + width / 2, y + 20, is_small=False)
+            continue
+        length = len(text) * _SMALL
+        for number, line in enumerate(taken):
+            left = _free(line, x + width / 2 - length / 2, length)
+            if text and _EDGE <= left <= x + width and left + length <= WIDTH - _EDGE:
+                line.append((left, left + length))
+                below = y + height + 14 + number * (_LINE - 3)
+                found[slot] = PlacedLabel(text, left + length / 2, below, is_small=True)
+                break
+    return found
+
+
+def _free(taken: list[tuple[float, float]], wanted: float, length: float) -> float:
+    """Return the first place from `wanted` on, inside of the drawing, with room for a label."""
+    left = max(min(wanted, WIDTH - _EDGE - length), _EDGE)
+    for start, end in sorted(taken):
+        if start - _LABEL_GAP < left + length and left < end + _LABEL_GAP:
+            left = end + _LABEL_GAP
+    return left
 
 
 def _arrow(first: PlacedLane, first_at: float, second: PlacedLane, second_at: float) -> PlacedArrow:

@@ -65,7 +65,7 @@ def total(seconds: Sequence[FailoverSecond]) -> DeliveryReport:
 
 
 def _sums(seen: Sequence[FailoverSecond]) -> dict[str, Value]:
-    return dict(total(seen)._asdict())
+    return {name.replace("_", " "): sum for name, sum in total(seen)._asdict().items()}
 
 
 def _table(seen: Sequence[FailoverSecond], *, has_sum: bool = False) -> Table:

@@ -8,6 +8,7 @@ All of it comes from the files and fields of the document, so it says what the b
 message ends is where the next one begins. Source: ours.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -26,6 +27,8 @@ from kminilog.text import count
 _MOST_LANES = 6
 _MOST_BARS = 60
 _SHOWN_DIGITS = 6
+_HEADS = ("offset", "relative-offset")
+_SEGMENT_FILE = re.compile(r"(\d{20})\.(index|log)\b")
 
 
 def files_picture(
@@ -33,112 +36,145 @@ def files_picture(
     fields: Sequence[Field],
     ends: Mapping[str, int],
     focus: Sequence[ByteRange],
+    damaged: Sequence[ByteRange] = (),
 ) -> Picture | None:
-    """Return the picture of the files that are shown up to these ends; None if there is none."""
+    """Return the picture of the files that are shown up to these ends; None if there is none.
+
+    The files of a segment stand together, the others as they were added. What touches a damaged
+    range is red.
+    """
     shown = [file for file in files if file.name in ends][-_MOST_LANES:]
-    shown.sort(key=lambda file: file.name)  # so an index stands above its log
+    shown.sort(key=lambda file: _segment_file(file.name))
     if not shown:
         return None
+    is_segment = sum(bool(_segment_file(file.name)[0]) for file in shown) > 1
     lanes = []
     for file in shown:
-        own = [each for each in fields if each.file == file.name and each.start < ends[file.name]]
-        bars = _bars(file, own, ends[file.name], focus)
-        note = count(ends[file.name] - file.start, "byte")
-        scale = _scale(file, shown, ends)
-        lanes.append(PictureLane(file.name, file.start, scale, bars, note, file.name))
-    return Picture("The bytes, to scale", tuple(lanes), tuple(_arrows(lanes, shown, fields)))
+        end = ends[file.name]
+        own = [each for each in fields if each.file == file.name and each.start < end]
+        bars = _bars(own, end, focus, damaged, is_segment=is_segment)
+        if bars and end == file.end < file.size_bytes:  # it goes on, so it is not unfinished
+            bars[-1] = _without("torn", bars[-1])
+        note = count(end - file.start, "byte")
+        heads = [each.kind for each in own if each.kind in _HEADS]
+        if heads and len(bars) < len(own):
+            note = f"{count(len(heads), 'message' if heads[0] == 'offset' else 'entry')}, {note}"
+        scale = _scale(file, shown)
+        lanes.append(PictureLane(file.name, file.start, scale, tuple(bars), note, file.name))
+    return Picture("The bytes, to scale", tuple(lanes), tuple(_arrows(lanes, fields)))
 
 
-def _scale(file: File, shown: Sequence[File], ends: Mapping[str, int]) -> int:
-    """Return where the axis of a file ends: logs that are shown together have one scale."""
-    suffix = file.name.rpartition(".")[2]
-    like = [each for each in shown if each.name.rpartition(".")[2] == suffix]
-    longest = max(max(each.end, ends[each.name]) - each.start for each in like)
-    return file.start + max(longest, 1)
+def _segment_file(name: str) -> tuple[str, str]:
+    """Return the number of a segment in the name of a file, and which file of it; else nothing.
+
+    >>> _segment_file("00000000000000000003.log before")
+    ('00000000000000000003', 'log')
+    """
+    found = _SEGMENT_FILE.match(name)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _scale(file: File, shown: Sequence[File]) -> int:
+    """Return where the axis of a file ends: files of one kind that are shown have one scale."""
+    kind = _segment_file(file.name)[1]
+    like = [each for each in shown if _segment_file(each.name)[1] == kind]
+    return file.start + max(1, *(each.end - each.start for each in like))
 
 
 def _bars(
-    file: File, fields: Sequence[Field], end: int, focus: Sequence[ByteRange]
-) -> tuple[Bar, ...]:
-    kinds = {"offset", "relative-offset"}
-    starts = [each for each in fields if each.kind in kinds]
-    if len(starts) < 2 and not file.name.endswith(".index"):
-        here = [each for each in fields if _is_in(focus, each.file, each.start, each.end)]
-        lit = here if len(here) < len(fields) else []
-        return tuple(_field_bar(each, end, each in lit) for each in fields[:_MOST_BARS])
-    bars = []
-    for first, stop in pairwise([*(each.start for each in starts), end]):
-        own = [each for each in fields if first <= each.start < stop]
-        bars.append(_thing(file.name, own, first, stop, focus))
-    return tuple(bars[:_MOST_BARS])
+    fields: Sequence[Field],
+    end: int,
+    focus: Sequence[ByteRange],
+    damaged: Sequence[ByteRange],
+    *,
+    is_segment: bool,
+) -> list[Bar]:
+    """Return bars that cover the bytes: of messages or entries, or of the fields of a message."""
+    heads = [each.kind for each in fields if each.kind in _HEADS]
+    is_one = not heads or (heads == ["offset"] and not is_segment)
+    if is_one and all(_is_in(damaged, one.file, one.start, one.end) for one in fields):
+        damaged = ()  # in red throughout, it would not show its fields
+    things: list[list[Field]] = []
+    for each in fields:
+        if is_one or not things or each.kind in (*_HEADS, UNPARSED):
+            things.append([])
+        things[-1].append(each)
+    bars = [_bar(thing, end, focus, damaged, is_whole=not is_one) for thing in things]
+    if all("here" in bar.style for bar in bars):
+        bars = [_without("here", bar) for bar in bars]
+    rest = bars[_MOST_BARS:]
+    if rest:
+        bars[_MOST_BARS:] = [Bar(rest[0].start, end, f"{len(rest)} more", "seen")]
+    return bars
 
 
-def _field_bar(field: Field, end: int, is_here: bool) -> Bar:
-    style = f"{field.kind} here" if is_here else field.kind
-    return Bar(field.start, min(field.end, end), field.name, style)
+def _without(word: str, bar: Bar) -> Bar:
+    return bar._replace(style=" ".join(one for one in bar.style.split() if one != word))
 
 
-def _is_in(focus: Sequence[ByteRange], file: str, start: int, end: int) -> bool:
-    return any(each.file == file and each.start < end and start < each.end for each in focus)
-
-
-def _thing(
-    file: str, fields: Sequence[Field], start: int, stop: int, focus: Sequence[ByteRange]
+def _bar(
+    thing: Sequence[Field],
+    end: int,
+    focus: Sequence[ByteRange],
+    damaged: Sequence[ByteRange],
+    *,
+    is_whole: bool,
 ) -> Bar:
-    """Return the bar of a message or of an entry."""
-    is_here = _is_in(focus, file, start, stop)
-    kinds = [each.kind for each in fields]
-    style = "here" if is_here else "entry" if kinds[0] == "relative-offset" else ""
-    if UNPARSED in kinds:
-        style = "lost"
-    elif _is_unfinished(fields, stop):
-        style = "torn"
-    label = str(fields[0].value)[-_SHOWN_DIGITS:]
-    if kinds[0] == "relative-offset":
-        label = ",".join(str(each.value) for each in fields[:2])
-    return Bar(start, stop, label, style)
+    """Return the bar of a field, or of a whole message or entry."""
+    head, stop = thing[0], min(thing[-1].end, end)
+    label, styles = head.name, [head.kind]
+    if is_whole and head.kind in _HEADS:
+        values = [str(each.value) for each in thing if each.value is not None]
+        is_entry = head.kind == "relative-offset"
+        label = ",".join(values) if is_entry else "".join(values[:1])[-_SHOWN_DIGITS:]
+        styles = ["entry"] if is_entry else ["torn"] if _is_unfinished(thing, stop) else []
+    if head.kind == head.name == UNPARSED or _is_in(damaged, head.file, head.start, stop):
+        styles = ["lost"]
+    if _is_in(focus, head.file, head.start, stop):
+        styles.append("here")
+    return Bar(head.start, stop, label, " ".join(styles))
+
+
+def _is_in(ranges: Sequence[ByteRange], file: str, start: int, end: int) -> bool:
+    return any(each.file == file and each.start < end and start < each.end for each in ranges)
 
 
 def _is_unfinished(fields: Sequence[Field], stop: int) -> bool:
     """Tell if the bytes of a message end before its size says so."""
-    sizes = [each for each in fields if each.kind == "size"]
-    if not sizes or not isinstance(sizes[0].value, int):
-        return fields[0].kind == "offset"
-    return sizes[0].end + sizes[0].value > stop
+    size = next((each for each in fields if each.kind == "size"), None)
+    if size is None or not isinstance(size.value, int):
+        return True
+    return size.end + size.value > stop
 
 
-def _arrows(
-    lanes: Sequence[PictureLane], files: Sequence[File], fields: Sequence[Field]
-) -> list[Arrow]:
-    """Return an arrow from each entry to its place in the log of the same name."""
-    names = [lane.name for lane in lanes]
+def _arrows(lanes: Sequence[PictureLane], fields: Sequence[Field]) -> list[Arrow]:
+    """Return an arrow from each entry to its place in the log, where that is the next lane."""
     arrows = []
-    for number, lane in enumerate(lanes):
-        log = f"{lane.name.removesuffix('.index')}.log"
-        if not lane.name.endswith(".index") or log not in names:
+    for number, (index, log) in enumerate(pairwise(lanes)):
+        (stem, kind), below = _segment_file(index.name), _segment_file(log.name)
+        if kind != "index" or below != (stem, "log"):
             continue
-        to = names.index(log)
-        for bar in lane.bars:
-            at = next(
-                (
-                    f.value
-                    for f in fields
-                    if f.file == lane.name
-                    and f.kind == "position"
-                    and bar.start < f.start < bar.end
-                ),
-                None,
-            )
-            if isinstance(at, int) and lanes[to].start <= at <= lanes[to].end:
-                arrows.append(Arrow(number, (bar.start + bar.end) / 2, to, at))
+        positions = [
+            (each.start, each.value)
+            for each in fields
+            if each.file == index.name and each.kind == "position"
+        ]
+        for bar in index.bars:
+            for start, at in positions:
+                if (
+                    bar.start < start < bar.end
+                    and isinstance(at, int)
+                    and log.start <= at <= log.end
+                ):
+                    arrows.append(Arrow(number, (bar.start + bar.end) / 2, number + 1, at))
     return arrows
 
 
-def below_lane(lane: PictureLane, picture: Picture | None) -> Picture:
-    """Return a picture with one more lane above its own."""
-    if picture is None:
-        return Picture(lane.name, (lane,))
+def stacked(upper: Picture, lower: Picture) -> Picture:
+    """Return the lanes of two pictures below each other, with the title of the lower one."""
+    more = len(upper.lanes)
     arrows = [
-        one._replace(from_lane=one.from_lane + 1, to_lane=one.to_lane + 1) for one in picture.arrows
+        one._replace(from_lane=one.from_lane + more, to_lane=one.to_lane + more)
+        for one in lower.arrows
     ]
-    return Picture(picture.title, (lane, *picture.lanes), tuple(arrows))
+    return Picture(lower.title, upper.lanes + lower.lanes, (*upper.arrows, *arrows))

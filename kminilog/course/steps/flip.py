@@ -286,6 +286,7 @@ def _say_change(
 ) -> None:
     changed = change(flipped.data, one.at, one.new)
     recording.file(file, changed, message_fields(file, flipped.dialect, 0, changed))
+    recording.damaged = [ByteRange(file, one.at, one.at + 1)]
     what = f"Byte {one.at}, in the {field}, changes from {one.old:02x} to {one.new:02x}"
     answer = _ANSWERS[one.letter]
     thoughts = _THOUGHTS.get((field, one.letter), {}) if file != _OWN else {}
@@ -304,7 +305,7 @@ def _say_change(
     recording.step(
         f"{what}. {_SAY_FIELD[field]} {_SAY_LETTER[one.letter]}",
         ask=question if thoughts else None,
-        focus=[ByteRange(file, one.at, one.at + 1)],
+        focus=recording.damaged,
         values=values,
     )
     recording.hide(file)

@@ -8,7 +8,6 @@ call, and tests compare the two for any bytes. Source: S0 7; Kafka: Utils.murmur
 issue 1154 for the key, and for what others have computed.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from zlib import crc32
@@ -217,7 +216,7 @@ def _say_result(
 
 
 def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Picture:
-    """Return the key as bytes, and words as their 32 bits, in hex above runs of ones."""
+    """Return the key as bytes, and words as their 32 bits, four for each hex digit."""
     lanes = []
     if key:
         bars = [
@@ -232,9 +231,13 @@ def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Pict
         lanes.append(PictureLane("key", 0, len(key), tuple(bars), count(len(key), "byte"), _FILE))
     for name, word in words.items():
         text = f"{word:032b}"
-        ones = [Bar(*run.span(), "1" * len(run[0]), "value") for run in re.finditer("1+", text)]
-        lanes.append(PictureLane(name, 0, 32, tuple(ones), f"0x{word:08x}"))
-    return Picture("The key in words of four bytes, and the hash as bits", tuple(lanes))
+        parts = [(at, text[at : at + 4]) for at in range(0, 32, 4)]
+        digits = [Bar(at, at + 4, bits, "value" if "1" in bits else "seen") for at, bits in parts]
+        lanes.append(PictureLane(name, 0, 32, tuple(digits), f"0x{word:08x}"))
+    return Picture(
+        "The key in words of four bytes, and the hash as bits: four for each hex digit",
+        tuple(lanes),
+    )
 
 
 def _partition_picture(results: Mapping[str, int], partitions: int) -> Picture:

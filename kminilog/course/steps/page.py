@@ -4,8 +4,8 @@
     the document as JSON        the same as `--json` prints; its SHA-256 is in a meta element
     pages.css, viewer.js        one step at a time, bytes to point at, questions that wait
 
-The templates are step.html, bytes.html and index.html (pages.py). Names, keys and values may be
-hostile; they stay text. Source: ours.
+The templates are step.html, bytes.html, beside.html and index.html (pages.py). Names, keys and
+values may be hostile; they stay text. Source: ours.
 """
 
 import re
@@ -108,6 +108,12 @@ def render_page(document: Document, *, index: str | None = None) -> str:
 def render_index(listed: Sequence[Listed]) -> str:
     """Return the page that lists step-throughs: INDEX_PAGE beside their pages."""
     return render("index.html", listed=listed)
+
+
+def render_beside(left: Document, right: Document) -> str:
+    """Return a page with the pages of two documents, which go from step to step together."""
+    sides = [(document.title, render_page(document)) for document in (left, right)]
+    return render("beside.html", sides=sides)
 
 
 def bytes_in_focus(document: Document) -> list[BytesTable]:

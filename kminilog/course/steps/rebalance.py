@@ -357,28 +357,36 @@ def _partitions(before: RebalanceSecond, now: RebalanceSecond) -> Table:
 
 def _readers_picture(seconds: Sequence[RebalanceSecond], plan: RebalancePlan) -> Picture:
     """Return a lane for each partition: who read it, second by second."""
-    first = seconds[0].second
-    end = max(plan.seconds, seconds[-1].second - first + 1)
+    end = max(plan.seconds, len(seconds))
     names = sorted({name for each in seconds for name in each.reader_by_partition.values() if name})
     styles = {name: ("value", "size", "key", "crc")[place % 4] for place, name in enumerate(names)}
     lanes = []
     for number in seconds[0].reader_by_partition:
-        bars: list[Bar] = []
-        for place, second in enumerate(seconds):
-            reader = second.reader_by_partition[number] or ""
-            if bars and bars[-1].label == reader:
-                bars[-1] = bars[-1]._replace(end=place + 1)
-            else:
-                style = styles.get(reader, "free")
-                bars.append(Bar(place, place + 1, reader, style))
-        lanes.append(PictureLane(f"{TOPIC}-{number}", 0, end, tuple(bars)))
-    events = tuple(
-        Bar(event.second - first, event.second - first, f"{event.member} {event.what}")
-        for event in plan.events
-        if event.second <= seconds[-1].second
-    )
-    lanes.append(PictureLane("events", 0, end, events[-1:], f"{end} seconds"))
-    return Picture("Who reads which partition; dashed: nobody", tuple(lanes))
+        readers = [second.reader_by_partition[number] or "" for second in seconds]
+        bars = _runs([(reader, styles.get(reader, "free")) for reader in readers])
+        lanes.append(PictureLane(f"{TOPIC}-{number}", 0, end, bars))
+    cells = [(str(s.generation), "") if s.state == "Stable" else ("", "free") for s in seconds]
+    lanes.append(PictureLane("generation", 0, end, _runs(cells)))
+    events = []
+    for place, second in enumerate(seconds):
+        again = f"{second.read_again} read again" if second.read_again else ""
+        said = ", ".join(filter(None, (second.event, again)))
+        if said:
+            events.append(Bar(place, place, said, key=f"second {place}"))
+    lanes.append(PictureLane("events", 0, end, tuple(events), count(end, "second")))
+    title = "Who reads which partition, second by second; dashed: nobody, or a rebalance"
+    return Picture(title, tuple(lanes))
+
+
+def _runs(cells: Sequence[tuple[str, str]]) -> tuple[Bar, ...]:
+    """Return a bar for each run of equal cells: a label and a style."""
+    bars: list[Bar] = []
+    for place, (label, style) in enumerate(cells):
+        if bars and (bars[-1].label, bars[-1].style) == (label, style):
+            bars[-1] = bars[-1]._replace(end=place + 1)
+        else:
+            bars.append(Bar(place, place + 1, label, style))
+    return tuple(bars)
 
 
 def _readers(second: RebalanceSecond) -> list[str]:

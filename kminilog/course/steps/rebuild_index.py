@@ -199,14 +199,13 @@ class _Story:
             tables=[self._entry_table("The index", rebuilt.entries)],
         )
         recording.hide(self._before)
-        focus = []
         if rebuilt.damaged is not None:
             add_index(recording, self._damaged, rebuilt.damaged)
-            focus = self._changed(rebuilt.damaged)
+            recording.damaged = self._changed(rebuilt.damaged)
         index_bytes = None if rebuilt.damaged is None else len(rebuilt.damaged)
         recording.step(
             _TOLD[damage],
-            focus=focus,
+            focus=recording.damaged,
             values={"log bytes": len(rebuilt.log_data), "index bytes": index_bytes},
             tables=[self._entry_table("What is left of the index", rebuilt.present)],
         )

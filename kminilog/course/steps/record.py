@@ -153,6 +153,7 @@ def _show_file(
         fields += message_fields(path.name, dialect, one.start, part)
     data = read_range(path, start, end)
     recording.file(path.name, data, fields, start=start, size_bytes=around.size_bytes)
+    recording.damaged = [ByteRange(path.name, one.start, one.end) for one in near if one.damage]
 
 
 def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: Stretch) -> None:

@@ -36,7 +36,7 @@ from kminilog.course.steps.document import (
     files_length,
     step_length,
 )
-from kminilog.course.steps.file_pictures import below_lane, files_picture
+from kminilog.course.steps.file_pictures import files_picture, stacked
 from kminilog.course.steps.page import framed_page
 from kminilog.text import count
 
@@ -63,6 +63,8 @@ class Recording:
         self.what_if: WhatIf | None = None
         self.way: PictureLane | None = None
         """Stands above the picture of each step: stations, and which one it is at."""
+        self.damaged: list[ByteRange] = []
+        """Red in the pictures of the next steps."""
 
     def file(
         self,
@@ -110,9 +112,10 @@ class Recording:
         file = next(file for file in self._files if file.name == name)
         self._ends[name] = file.end if end is None else end
 
-    def hide(self, name: str) -> None:
-        """Show a file no longer."""
-        del self._ends[name]
+    def hide(self, *names: str) -> None:
+        """Show some files no longer; by default all."""
+        for name in names or tuple(self._ends):
+            del self._ends[name]
 
     @contextmanager
     def shown_alone(
@@ -152,9 +155,11 @@ class Recording:
     ) -> None:
         """Add a step; its state is complete. Without a picture it gets that of the files shown."""
         if picture is None:
-            picture = files_picture(self._files, self._fields, self._ends, focus)
+            damaged = self.damaged
+            picture = files_picture(self._files, self._fields, self._ends, focus, damaged)
         if self.way:
-            picture = below_lane(self.way, picture)
+            way = Picture(self.way.name, (self.way,))
+            picture = stacked(way, picture) if picture else way
         state = State(dict(self._ends), dict(values or {}), tuple(tables), picture)
         step = Step(say, ask, tuple(focus), state, self._cost)
         length = step_length(step)

@@ -36,7 +36,7 @@ def bisection(
         return Bar(slots.start * size, slots.stop * size, label, role, key)
 
     is_few = len(before) <= _SHOWN_SLOTS
-    rest = bar(left, str(len(left)), style, f"left of {what}")
+    rest = bar(left, f"{len(left)} left", style, f"left of {what}")
     bars = [] if is_few else [rest._replace(key=f"left before {what}")]
     for slot in before if is_few else before[:0] if probe is None else [probe]:
         role = "here" if slot == probe else style if slot in left else "seen"

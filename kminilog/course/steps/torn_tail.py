@@ -344,7 +344,9 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
     damaged = _damage(dialect)
     damage = damaged.plan.damage
     position = damaged.starts[1]
+    recording.hide()
     add_log(recording, _FILE, dialect, damaged.data, starts=damaged.starts)
+    recording.damaged = [ByteRange(_FILE, position + _SIZE_AT, position + _SIZE_AT + 4)]
     values: dict[str, Value] = {
         "fault": damage and damage.reason,
         "valid up to byte": position,
@@ -354,7 +356,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
         "Another log, of three messages. One byte in the size field of the second was changed, so "
         "the message seems to end far past the end of the file. For the decoder that is the same "
         "as a torn tail: more bytes needed.",
-        focus=[ByteRange(_FILE, position + _SIZE_AT, position + _SIZE_AT + 4)],
+        focus=recording.damaged,
         values=values,
         tables=[outcome_table(damaged.outcome)],
     )
@@ -373,6 +375,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
         },
     )
     recording.hide(_FILE)
+    recording.damaged = []
 
 
 def _ask_what_is_done(damaged: _Damaged) -> Ask:
@@ -615,6 +618,7 @@ class _Story:
     def end(self) -> None:
         """Tell what a reader of the recovered log finds."""
         recovered = self.crash.recovered
+        self._show_after()
         self.recording.step(
             "The recovered log, as a reader lists it: all messages that were acknowledged, and "
             "the one that was sent again.",

@@ -47,8 +47,8 @@ def test_failover_final_state_is_the_sum_of_the_replay(is_switch_on, is_stopping
     seconds = replayed(is_switch_on, is_stopping, seed, plan)
     found = document(seconds, is_switch_on=is_switch_on, plan=plan)
     sums = {
-        name: sum(getattr(second.report, name) for second in seconds)
-        for name in ("acknowledged", "lost", "retries", "in_doubt")
+        name: sum(getattr(second.report, name.replace(" ", "_")) for second in seconds)
+        for name in ("acknowledged", "lost", "retries", "in doubt")
     }
     assert found.final.values == sums
     (table,) = found.final.tables

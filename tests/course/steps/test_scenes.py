@@ -7,6 +7,8 @@ import pytest
 
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import compact
+from kminilog.course.steps.drawing import svg
+from kminilog.course.steps.page import PAGE_BYTES, render_beside
 from kminilog.course.steps.text import render_short, render_text
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.course.steps.scenes import NAMES, SCHEMA, made
@@ -113,6 +115,41 @@ def test_step_html_leaves_a_pipe_or_a_device_in_place(tmp_path):
     assert pipe.is_fifo()
 
 
+def test_step_svg_writes_the_picture_of_each_step(tmp_path):
+    run = CommandLine(tmp_path / "log-dir").ok("step", "murmur2", "--svg", tmp_path / "slides")
+    assert run.out == f"{tmp_path / 'slides'}: 9 pictures of murmur2\n"
+    written = {path.name: path.read_text() for path in (tmp_path / "slides").iterdir()}
+    assert sorted(written) == [f"murmur2-0{number}.svg" for number in range(1, 10)]
+    assert written["murmur2-04.svg"] == svg(
+        made("murmur2").steps[3].state.picture, made("murmur2").steps[3].say
+    )
+
+
+def test_step_beside_writes_one_page_with_both(tmp_path):
+    page = tmp_path / "page.html"
+    other = "murmur2 --key bob"
+    run = CommandLine(tmp_path / "log-dir").ok("step", "range", "--beside", other, "--html", page)
+    assert run.out == f"{page}: 16 steps beside 8\n"
+    beside = scene_command("murmur2").document(["--key", "bob"])
+    assert page.read_text() == render_beside(made("range"), beside)
+
+
+def test_step_beside_reads_the_same_log_dir(tmp_path):
+    commands = CommandLine(tmp_path / "log-dir")
+    commands.ok("topic", "create", "orders", "--partitions", "1")
+    (lines := tmp_path / "lines").write_text("a\nb\n")
+    commands.ok("produce", "orders", lines)
+    words = ["step", "edges", "--beside", "edges orders-0", "--html", tmp_path / "page.html"]
+    commands.ok(*words)
+    assert "Searches at the edges of orders-0" in (tmp_path / "page.html").read_text()
+
+
+def test_pages_beside_each_other_are_at_most_as_long_as_both():
+    for name in NAMES:
+        page = render_beside(made(name), made(name)).encode()
+        assert len(page) < 2 * PAGE_BYTES, name
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
@@ -123,6 +160,12 @@ def test_step_html_leaves_a_pipe_or_a_device_in_place(tmp_path):
         ([], "name a command of `kminilog step`: list, record"),
         (["murmur2", "--from-step", "10"], "no step 10: murmur2 has steps 1 to 9"),
         (["murmur2", "--html", "missing/page.html"], "there is no directory"),
+        (["murmur2", "--svg", __file__], "is a file; name a directory"),
+        (["murmur2", "--beside", "range"], "--beside makes a page: add --html FILE"),
+        (["murmur2", "--beside", "list", "--html", "x"], "'list' is no step-through"),
+        (["murmur2", "--beside", "", "--html", "x"], "'' names no step-through"),
+        (["murmur2", "--beside", "range --json", "--html", "x"], "not here"),
+        (["murmur2", "--beside", "range --member", "--html", "x"], "requires an argument"),
         (["find-offset", "orders-0"], "which offset of orders-0?"),
     ],
 )
