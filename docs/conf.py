@@ -51,7 +51,7 @@ autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
-maximum_signature_line_length = 80
+maximum_signature_line_length = 120
 nitpick_ignore_regex = [("py:.*", ".*")]  # types in signatures that are not public
 # Only the commands are copied, without their prompt and what they print.
 copybutton_prompt_text = "$ "
