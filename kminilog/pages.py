@@ -83,7 +83,7 @@ def _environment() -> "Environment":
     )
     del found.filters["safe"]
     found.filters |= {"grouped": grouped, "counted": counted, "code": _code, "script": _script}
-    found.filters |= {"sha256": _digest, "short": _short, "plain": _plain}
+    found.filters |= {"sha256": _digest, "short": _short, "plain": _plain, "words": _words}
     found.filters["srcdoc"] = _srcdoc
     for name in ("picture.css", "pages.css", "viewer.js", "beside.js"):
         content, *_ = loader.get_source(found, name)
@@ -108,6 +108,13 @@ def _code(words: str) -> "Markup":
     return Markup("").join(
         Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts)
     )
+
+
+def _words(command: str) -> "Markup":
+    """Return a command as markup in which no line ends inside a word that fits into one."""
+    from markupsafe import Markup
+
+    return Markup(" ").join(Markup("<span>{}</span>").format(w) for w in command.split(" "))
 
 
 def _script(document: str) -> "Markup":

@@ -43,6 +43,7 @@ def test_any_text_is_shown_as_text_without_tricks(name, value):
         "{{ [bad, bad]|join(' ') }}",
         "{{ bad|code }}",
         "{{ ('`' ~ bad ~ '`')|code }}",
+        "{{ bad|words }}",
         "{% macro of(words) %}<b>{{ words }}</b>{% endmacro %}{{ of(bad) }}",
         "{% macro of(words) %}<b>{{ words }}</b>{% endmacro %}{{ of(bad) ~ bad }}",
         "{% set part %}<b>{{ bad }}</b>{% endset %}{{ part }}",

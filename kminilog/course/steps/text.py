@@ -17,7 +17,16 @@ each step, and the last one in full. Source: ours.
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from kminilog.course.steps.document import Ask, ByteRange, Cost, Document, Step, Table, Value
+from kminilog.course.steps.document import (
+    UNPARSED,
+    Ask,
+    ByteRange,
+    Cost,
+    Document,
+    Step,
+    Table,
+    Value,
+)
 from kminilog.text import (
     COMMAND,
     FIT_COLUMNS,
@@ -38,7 +47,7 @@ _INDENT = 4  # columns in front of a table; two of them are for an arrow
 _MARGIN = 2  # columns that stay empty after what is said
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
-_TEXTS = ("key", "value")
+_TEXTS = ("key", "value", UNPARSED)
 
 
 def render_text(
@@ -206,8 +215,8 @@ def cost_line(cost: Cost) -> str:
 def field_rows(document: Document, focus: ByteRange) -> list[tuple[object, ...]]:
     """Return the rows of the fields that have bytes in a range: byte, name, hex, value.
 
-    Of a key or a value, each row has the text of its own bytes. Of a run of equal bytes, all that
-    follow the first row are one row.
+    Of a key, a value or unparsed bytes, each row has the text of its own bytes. Of a run of equal
+    bytes, all that follow the first row are one row.
     """
     file = next(file for file in document.files if file.name == focus.file)
     rows: list[tuple[object, ...]] = []

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kminilog.course.steps.document import (
     MAX_BYTES,
     MAX_STEPS,
+    UNPARSED,
     Bar,
     ByteRange,
     Field,
@@ -18,9 +19,21 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.page import render_page
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.course.steps.text import field_rows
 from tests.course.steps.scenes import NAMES, made
 
 PAGE_BYTES = 400_000
+
+
+def test_rows_of_keys_values_and_unparsed_bytes_have_their_text_beside_the_hex():
+    recording = Recording("rows", "Rows")
+    fields = [Field("f", 0, 4, UNPARSED, UNPARSED, None), Field("f", 4, 8, "size", "size", 7)]
+    recording.file("f", b"book\0\0\0\x07", fields)
+    recording.step("All.")
+    assert field_rows(recording.document(), ByteRange("f", 0, 8)) == [
+        (0, "unparsed", "62 6f 6f 6b", "book"),
+        (4, "size", "00 00 00 07", "7"),
+    ]
 
 
 def test_recording_of_too_many_steps_keeps_the_last_and_says_how_many_are_missing():
