@@ -41,6 +41,11 @@ class SegmentContents(NamedTuple):
     rest_bytes: int
     command: str
 
+    def links(self, partition: str) -> dict[tuple[str, int], str]:
+        """Return where on the page each message stands, by its file and its first byte."""
+        starts = [message.start for message in self.messages]
+        return {(self.log, start): f"{partition}/{self.log}/{start}" for start in starts}
+
 
 ContentsOf = Callable[[str, str, int | None, int], SegmentContents | None]
 """Returns messages of a segment: by its partition, its name, a byte, and how many around it.
