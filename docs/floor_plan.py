@@ -141,7 +141,7 @@ def _rooms(words: list[list[str]], folders: dict[str, list[Module]]) -> dict[str
             for one in line
             if lines[one] == [y]
         ]
-        tops.append(tops[-1] + HEAD + max(squares) * CELL + 8 + GAP)
+        tops.append(tops[-1] + HEAD + max(squares, default=0) * CELL + 8 + GAP)
     return {
         folder: Room(
             modules,

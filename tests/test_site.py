@@ -253,6 +253,9 @@ def test_floor_plan_draws_each_module_of_the_table_and_its_stars(site):
     drawing = page.partition('<figure class="floor-plan">')[2].partition("</svg>")[0]
     drawn = [int(stars) for stars in re.findall(r'<rect class="s(\d)"', drawing)]
     assert sorted(drawn) == sorted(len(room.reading) for room in ROOMS if not room.is_to_come)
+    (told,) = re.findall(r'aria-label="([^"]*)"', drawing)
+    linked = re.findall(r'<a href="#rooms-(\w+)">', drawing)
+    assert [part.partition(": ")[0] for part in told.split(". ")] == linked
 
 
 def test_room_of_the_floor_plan_opens_the_rows_of_its_folder(site, browser):
