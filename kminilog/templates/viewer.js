@@ -75,7 +75,7 @@
     if (it.left < seen.left || it.right > seen.right) {
       box.scrollLeft += it.left - seen.left - Math.max(seen.width - it.width, 0) / 2;
     }
-    const heading = box.querySelector("h3")?.offsetHeight || 0; // it stays, above the bytes
+    const heading = element.closest(".file")?.firstChild.offsetHeight || 0; // it stays, above the bytes
     if (it.top < seen.top + heading || it.bottom > seen.bottom) box.scrollTop += it.top - seen.top - heading - 8;
   }
 
@@ -163,8 +163,9 @@
     const isIn = (field) => focus.some((range) => field.start < range.end && range.start < field.end);
     const firstIn = Math.max(fields.findIndex(isIn), 0);
     let start = firstIn;
-    for (let room = shownBytes / 4; start > 0 && room > 0; start -= 1) {
+    for (let room = shownBytes / 4; start > 0; start -= 1) {
       room -= fields[start - 1].end - fields[start - 1].start;
+      if (room < 0) break;
     }
     let room = shownBytes;
     let stop = start;

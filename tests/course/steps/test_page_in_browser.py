@@ -126,6 +126,8 @@ def test_page_shows_each_step_whole_at_each_size_in_light_and_dark(browser, page
                         assert page.text("#place") == f"{number} / {len(steps)}", where
                         assert page.page.evaluate(FAULTS) == [], where
                         assert page.page.evaluate(LOW_CONTRAST) == [], where
+                        has_focus = bool(steps[number - 1 - is_waiting].focus)
+                        assert bool(page.page.locator(".in-focus").count()) == has_focus, where
                         page.press("PageDown")
                 assert page.requests == [path.as_uri()]
 
