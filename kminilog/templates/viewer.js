@@ -352,8 +352,9 @@
     for (const number of quizzes) {
       const { choices } = trace.steps[number - 1].ask;
       const buttons = sections[number - 1].querySelectorAll(".choices button:not(.tell)");
-      (given.get(number) || []).filter((index) => index >= 0).forEach((index) => {
-        buttons[index].classList.add(choices[index].is_right ? "is-right" : "is-wrong");
+      buttons.forEach((button, index) => {
+        if (choices[index].is_right && answered.has(number)) button.classList.add("is-right");
+        else if (given.get(number)?.includes(index)) button.classList.add("is-wrong");
       });
     }
     const first = (number) => {

@@ -258,6 +258,86 @@ def test_page_opens_at_a_linked_step_and_goes_to_a_number(browser, pages):
         assert "Home End" in page.text("dialog")
 
 
+def test_page_is_presented_with_keys_and_announces_each_step(browser, pages):
+    steps = made("murmur2").steps
+    asked = next(number for number, step in enumerate(steps, start=1) if step.ask)
+    question = steps[asked - 1].ask.question
+    with Page(browser, pages / "murmur2.html", color_scheme="light") as page:
+        said = page.page.locator("#said[role=status]")
+        for keys in (("PageDown", "PageUp"), (" ", "ArrowLeft")):
+            page.press(keys[0])
+            assert said.text_content() == f"Step 2 of {len(steps)}. {steps[1].say}"
+            page.press(keys[1])
+            assert page.text("#place").startswith("1 /")
+        page.press("n")
+        assert said.text_content() == f"Step {asked} of {len(steps)}. {question}"
+        page.press("t")
+        assert page.page.evaluate("document.documentElement.style.colorScheme") == "dark"
+        page.press("1", " ")
+        place = page.text("#place")
+        assert page.page.locator(".choices .is-right").count() == 1
+        assert place.startswith(f"{asked} /")  # the first press has told the answer
+        page.press("f")
+        page.page.wait_for_function("document.fullscreenElement !== null")
+
+
+def test_page_plays_steps_up_to_a_question(browser, pages):
+    asked = next(n for n, step in enumerate(made("find-offset").steps, start=1) if step.ask)
+    with Page(browser, pages / "find-offset.html") as page:
+        page.page.clock.install()
+        page.press("p")
+        page.page.clock.run_for(60_000)
+        assert page.text("#place").startswith(f"{asked} /")
+        assert page.text("#play") == "▶"
+
+
+@pytest.mark.parametrize(("name", "number"), [("edges", 2), ("range", 2)])
+def test_page_takes_an_answer_from_the_picture_and_sums_up(browser, pages, name, number):
+    ask, end = made(name).steps[number - 1].ask, len(made(name).steps)
+    right = next(choice for choice in ask.choices if choice.is_right)
+    with Page(browser, pages / f"{name}.html", f"#step/{number}") as page:
+        assert page.text(".hint") == "or choose in the picture"
+        wrong = page.page.locator(f".before [data-answer]:not([data-answer='{right.answer}'])")
+        wrong.first.click()
+        assert page.text(".verdict").startswith("Not ")
+        assert page.page.locator(".choices:visible .is-wrong").count() == 1
+        page.page.locator(f".before [data-answer='{right.answer}']").first.click()
+        assert page.text(".verdict").startswith(f"Right {right.answer}")
+        red = page.page.evaluate(RED)
+        assert red == []
+        page.press("End", "a")
+        told = page.text(".summary")
+        assert "not at once: step 2" in told
+        assert "open: step 3" in told
+        assert "not" in page.page.locator("#dots .dot").first.get_attribute("class")
+        assert page.text("#place") == f"{end} / {end}"
+
+
+# The text in the colour of damage.
+RED = """() => {
+  const one = document.body.appendChild(document.createElement("i"));
+  one.style.color = "var(--wrong)";
+  const red = getComputedStyle(one).color;
+  one.remove();
+  return [...document.querySelectorAll("body *")].filter(
+    (it) => it.checkVisibility() && getComputedStyle(it).color === red).map((it) => it.outerHTML);
+}"""
+
+
+def test_page_folds_runs_of_bytes_and_keeps_entries_whole_on_a_phone(browser, pages):
+    number = len(made("sparse-index").steps)
+    phone = {"width": 390, "height": 844}
+    with Page(browser, pages / "sparse-index.html", f"#step/{number}", viewport=phone) as page:
+        assert "212 more 0x2e" in page.text("#bytes .f-value")
+        entries = page.page.locator("#bytes .entry").all()
+        assert entries
+        for entry in entries:
+            first, second = (field.bounding_box() for field in entry.locator(".field").all())
+            assert first["y"] == second["y"]
+        byte = page.page.locator("#bytes .f-value .byte").first
+        assert byte.get_attribute("data-text") == "o"
+
+
 def test_list_of_pages_leads_to_each_and_back(browser, pages):
     with Page(browser, pages / INDEX_PAGE) as page:
         for name in NAMES:
