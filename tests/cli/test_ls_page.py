@@ -211,8 +211,8 @@ def test_segment_shows_its_messages_as_dump_does(kminilog: CommandLine, dialect:
         name = f"t-{row['partition']}/{row['name']}"
         dumped = kminilog.ok("dump", kminilog.log_dir / f"{name}.log", "--json").records
         expected = [
-            f"offset {m['offset']} byte {m['position']}, {m['size'] + 12} bytes "
-            f'"{m["key"]}" "{m["value"]}"'
+            f'offset {m["offset"]} "{m["key"]}" "{m["value"]}" '
+            f"byte {m['position']}, {m['size'] + 12} bytes"
             for m in dumped
         ]
         told = summaries(look(kminilog), name)

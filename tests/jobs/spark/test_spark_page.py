@@ -38,8 +38,9 @@ def test_spark_page_commands_do_what_the_page_says(spark: SparkSession, tmp_path
 def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("orders.txt").write_text(ORDERS)
-    assert run_commands(PAGE.with_name("verification.md"), tmp_path / "log") == 3
-    assert Path("orders.html").read_text().startswith("<!DOCTYPE html>")
+    assert run_commands(PAGE.with_name("verification.md"), tmp_path / "log") == 4
+    for page in ("orders.html", "logs.html"):
+        assert Path(page).read_text().startswith("<!DOCTYPE html>")
 
 
 def run_commands(page: Path, log_dir: Path) -> int:
