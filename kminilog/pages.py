@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
+PAGE_BYTES = 400_000
+"""How long a page may be."""
+
+
 def render(template: str, **values: object) -> str:
     r"""Return the page, or the part of one, that a template makes of some values.
 

@@ -11,9 +11,9 @@ keys may hold any characters; they stay text. The page is valid XML as well as H
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from kminilog.pages import grouped, render
+from kminilog.pages import PAGE_BYTES, grouped, render
 from kminilog.text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
@@ -25,7 +25,10 @@ _VERDICTS = {
     "partial": "Nothing was found, but something that was asked could not be checked.",
 }
 _SHOWN_SEGMENTS = 6  # more are folded
+# How many partitions, segments, and samples of each class a page shows: the first that fits.
+_LIMITS = ((2_000, 20_000, 20), (200, 1_000, 20), (100, 300, 10), (50, 100, 3), (10, 20, 1))
 Json = Mapping[str, Any]
+Item = TypeVar("Item")
 BytesOf = Callable[[Finding], Sequence[object]]
 """Returns the bytes of a sample, as bytes.html shows them."""
 
@@ -59,30 +62,57 @@ class PartitionBar(NamedTuple):
 
 
 class TopicParts(NamedTuple):
-    """A topic of a report: the mean size, in percent of the largest, and rows by segment names."""
+    """A topic of a report: the mean size, in percent of the largest, and rows by segment names.
+
+    It has `part_count` partitions and `segment_count` segments, not all of which may be shown;
+    `wrong_count` of the segments have findings.
+    """
 
     name: str
     skew: str
     at_mean: float
     parts: list[PartitionBar]
     segments: list[tuple[str, Json]]
+    part_count: int
+    segment_count: int
+    wrong_count: int
 
 
 def render_html(
     results: Results, bytes_of: BytesOf = lambda sample: (), made: ReportOrigin | None = None
 ) -> str:
-    """Return the page as text. `bytes_of` gives damaged bytes, which stand below their command.
+    """Return the page as text. `bytes_of` gives damaged bytes, which stand beside their command.
+
+    A page that would be too long shows less, what is damaged first of all, and says so.
 
     >>> page = render_html(Results({"topics": ["<u>"]}))
     >>> "is in order" in page, "<u>" in page, "&lt;u&gt;" in page
     (True, False, True)
     """
+    page = ""
+    for limits in _LIMITS:
+        page = _rendered(results, bytes_of, made, limits)
+        if len(page.encode()) <= PAGE_BYTES:
+            break
+    return page
+
+
+def _rendered(
+    results: Results, bytes_of: BytesOf, made: ReportOrigin | None, limits: tuple[int, int, int]
+) -> str:
+    most_partitions, most_segments, most_samples = limits
+    shown = _worst_first(results.partitions, lambda one: one, most_partitions)
+    rows = [
+        (f"{_name(part)}/{row['segment']}", row)
+        for part in results.partitions
+        for row in part.get("segments", ())
+    ]
+    shown_rows = _worst_first(rows, lambda one: one[1], most_segments)
     names = results.scope.get("topics", [])
-    title = f"Topic{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "No topic"
     return render(
         "report.html",
         results=results,
-        title=title,
+        title=f"Topic{'s' * (len(names) > 1)} {', '.join(names)}" if names else "No topic",
         topics=", ".join(names) or "no topic",
         said=headline(results),
         severity=worst(results),
@@ -97,7 +127,12 @@ def render_html(
         advice=advice,
         bytes_of=bytes_of,
         has_samples_only=any(found.total > len(found.samples) for found in results.found()),
-        parts_of_topics=list(_topics(results)),
+        most_samples=most_samples,
+        parts_of_topics=list(_topics(results, shown, shown_rows)),
+        left_out=[
+            (len(results.partitions) - len(shown), "partition"),
+            (len(rows) - len(shown_rows), "segment"),
+        ],
         shown_segments=_SHOWN_SEGMENTS,
     )
 
@@ -148,20 +183,28 @@ def _counted(classes: Sequence[ClassFindings]) -> str:
     return f"{severities}: {', '.join(f'{grouped(one.total)} {one.kind}' for one in found)}."
 
 
-def _topics(results: Results) -> Iterator[TopicParts]:
-    for topic in dict.fromkeys(part["topic"] for part in results.partitions):
+def _worst_first(items: Sequence[Item], row_of: Callable[[Item], Json], most: int) -> list[Item]:
+    """Return so many of the items, in their order; those with findings before the others."""
+    order = sorted(range(len(items)), key=lambda slot: not row_of(items[slot])["finding_count"])
+    return [items[slot] for slot in sorted(order[:most])]
+
+
+def _topics(
+    results: Results, shown: Sequence[Json], rows: Sequence[tuple[str, Json]]
+) -> Iterator[TopicParts]:
+    """Yield the topics with the partitions and the rows of segments that are shown."""
+    for topic in dict.fromkeys(part["topic"] for part in shown):
         parts = [part for part in results.partitions if part["topic"] == topic]
         largest = max(part["size_bytes"] for part in parts)
         mean = sum(part["size_bytes"] for part in parts) / len(parts)
         skew = f", the largest is {largest / mean:.2f} times the mean" if mean else ""
         at_mean = 100 * mean / max(largest, 1)
-        drawn = [_part(results, part, max(largest, 1)) for part in parts]
-        rows = [
-            (f"{_name(part)}/{row['segment']}", row)
-            for part in parts
-            for row in part.get("segments", ())
-        ]
-        yield TopicParts(topic, skew, at_mean, drawn, rows)
+        drawn = [_part(results, part, max(largest, 1)) for part in shown if part["topic"] == topic]
+        names = set(map(_name, parts))
+        own = [one for one in rows if one[0].rpartition("/")[0] in names]
+        found = [row["finding_count"] for part in parts for row in part.get("segments", ())]
+        counts = (len(parts), len(found), sum(map(bool, found)))
+        yield TopicParts(topic, skew, at_mean, drawn, own, *counts)
 
 
 def _name(part: Json) -> str:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.pages import PAGE_BYTES
 from kminilog.verification.both_sides import KeyValue, both_sides
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
@@ -109,6 +110,59 @@ def test_page_headline_counts_errors_and_warnings_by_class_but_not_what_is_allow
     report = report_with(*findings, allowed=frozenset({FindingClass.DUPLICATE}))
     headline = tree_of(report.to_html()).findall(".//header/p")[-1].text
     assert headline == "3 errors, 1 warning: 2 bad-crc, 1 extra, 1 index-sparse."
+
+
+def test_page_of_warnings_alone_and_of_what_could_not_be_checked_is_amber_not_red():
+    warning = Finding(FindingClass.INDEX_SPARSE, "orders", 0, "why", NAME, 50, 170)
+    error = Finding(FindingClass.BAD_CRC, "orders", 0, "why", NAME, 50, 170)
+    allowed = frozenset({FindingClass.BAD_CRC})
+    for report, severity in (
+        (report_with(warning), "warning"),
+        (report_with(warning, error), "error"),
+        (report_with(warning, error, allowed=allowed), "warning"),
+        (report_with(**COVERAGE), "warning"),
+    ):
+        assert tree_of(report.to_html()).find(".//header").get("class") == severity
+
+
+def large_report(**fields: Any) -> Report:
+    """Many partitions and segments, one of them damaged, and long findings of each class."""
+    row = {"first_offset": 0, "last_offset": 9, "message_count": 9, "size_bytes": 9}
+    row |= {"index_entry_count": 1, "finding_count": 0}
+    partitions = [
+        {
+            **partition(number, 3000, 100),
+            "finding_count": int(number == 650),
+            "segments": [
+                {"segment": f"{n:020}", **row, "finding_count": int((number, n) == (650, 20))}
+                for n in range(30)
+            ],
+        }
+        for number in range(700)
+    ]
+    findings = [
+        Finding(kind, "orders", 650, f"{n} {HOSTILE * 9}", f"{20:020}", 50, 170)
+        for kind in FindingClass
+        for n in range(20)
+    ]
+    scope = {"log_dir": "logs", "topics": ["orders"], "engine": "local"}
+    return Report(scope, partitions=partitions, tally=Tally(findings), **fields)
+
+
+def test_page_of_a_large_report_is_bounded_and_says_what_it_leaves_out():
+    page = large_report().to_html()
+    assert len(page.encode()) <= PAGE_BYTES
+    words = words_of(page)
+    drawn = tree_of(page).findall(".//div[@class='partition']")
+    assert f"and {700 - len(drawn)} more partitions: kminilog ls lists all" in words
+    rows = tree_of(page).findall(".//tbody/tr")
+    assert f"and {21_000 - len(rows):,} more segments: kminilog ls lists all" in words
+    assert "700 of them" in words
+    assert "21,000 segments, 1 with findings" in words
+    assert "orders-650" in {"".join(div.find("h3").itertext()) for div in drawn}
+    assert len([row for row in rows if row.get("class") == "wrong"]) == 1
+    shown = len(tree_of(page).findall(".//details/ol")[0].findall("li"))
+    assert f"and {20 - shown} more" in words
 
 
 def test_page_needs_no_network_and_no_script(many):

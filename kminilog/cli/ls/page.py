@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 from kminilog.cli.ls.lanes import Lane, density, lanes
 from kminilog.cli.ls.look import ContentsOf, LogDirLook, PartitionLook, SegmentLook
-from kminilog.pages import counted, render
+from kminilog.pages import PAGE_BYTES, counted, render
 from kminilog.text import count
 
-PAGE_BYTES = 400_000
 _FEW_PARTITIONS = 6  # so many are unfolded
 _FEW_FINDINGS = 3  # of so many, the bytes are unfolded
 

@@ -23,10 +23,9 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.drawing import Drawing, drawn
 from kminilog.course.steps.text import cost_line, field_rows
+from kminilog.pages import PAGE_BYTES as PAGE_BYTES
 from kminilog.pages import framed, render
 
-PAGE_BYTES = 400_000
-"""How long a page may be; where bytes in focus would make it longer, scripts alone show them."""
 INDEX_PAGE = "index.html"
 _KEYS = (
     ("→ ←", "next step, step before"),
