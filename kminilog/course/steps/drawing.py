@@ -100,19 +100,23 @@ class Drawing(NamedTuple):
     lanes: list[PlacedLane]
     arrows: list[PlacedArrow]
     height: float
-    width: int = WIDTH
-    edge: int = WIDTH - _EDGE
+    width: int
+
+    @property
+    def edge(self) -> int:
+        """Return the x where lanes and notes end."""
+        return self.width - _EDGE
 
 
-def drawn(picture: Picture) -> Drawing:
-    """Return where each thing of a picture stands. O(bars)."""
-    lanes, height = _placed(picture)
+def drawn(picture: Picture, width: int = WIDTH) -> Drawing:
+    """Return where each thing of a picture stands, in a drawing of this width. O(bars)."""
+    lanes, height = _placed(picture, width)
     arrows = [
         _arrow(lanes[one.from_lane], one.from_at, lanes[one.to_lane], one.to_at)
         for one in picture.arrows
     ]
-    title = _cut(picture.title, WIDTH - 2 * _EDGE)
-    return Drawing(title, described(picture), lanes, arrows, height)
+    title = _cut(picture.title, width - 2 * _EDGE)
+    return Drawing(title, described(picture), lanes, arrows, height, width)
 
 
 def svg(picture: Picture, title: str = "") -> str:
@@ -146,7 +150,7 @@ def _told_bar(bar: Bar) -> str:
     return f"{bar.label} {where}" + (f" ({', '.join(roles)})" if roles else "")
 
 
-def _placed(picture: Picture) -> tuple[list[PlacedLane], float]:
+def _placed(picture: Picture, width: int) -> tuple[list[PlacedLane], float]:
     """Return the lanes with their places, and the height of the picture."""
     names = [lane.name for lane in picture.lanes]
     is_beside = all(len(lane.name) <= _SHORT_NAME and not lane.file for lane in picture.lanes)
@@ -156,12 +160,12 @@ def _placed(picture: Picture) -> tuple[list[PlacedLane], float]:
     for number, lane in enumerate(picture.lanes):
         top = y + (_LINE if lane.note or not is_beside else 0)
         name_y = top + _BAR_HEIGHT / 2 + 5 if is_beside else y + _LINE - 5
-        note = _cut(lane.note, WIDTH - 2 * left)
-        name = _cut(lane.name, WIDTH - 2 * _EDGE - len(note) * _CHARACTER)
-        places = _EDGE, name_y, y + _LINE - 5, left, top, WIDTH - _EDGE - left
+        note = _cut(lane.note, width - 2 * left)
+        name = _cut(lane.name, width - 2 * _EDGE - len(note) * _CHARACTER)
+        places = _EDGE, name_y, y + _LINE - 5, left, top, width - _EDGE - left
         placed = PlacedLane(lane, name, note, *places, [], top)
         bars = [_placed_bar(placed, bar) for bar in lane.bars]
-        labels = _labels(bars)
+        labels = _labels(bars, width - _EDGE)
         bottom = max([top + _BAR_HEIGHT, *(label.y + 4 for label in labels.values())])
         pairs = [(bar, labels.get(slot)) for slot, bar in enumerate(bars)]
         found.append(placed._replace(bars=pairs, bottom=bottom))
@@ -188,20 +192,22 @@ def _placed_bar(lane: PlacedLane, bar: Bar) -> PlacedBar:
     return PlacedBar(bar, _told_bar(bar).strip(), x, lane.y, width, _BAR_HEIGHT)
 
 
-def _labels(bars: Sequence[PlacedBar]) -> dict[int, PlacedLabel]:
+def _labels(bars: Sequence[PlacedBar], edge: int) -> dict[int, PlacedLabel]:
     """Return the labels that have room, by the numbers of their bars. O(bars²).
 
     If one that is looked at has none from left to right, those looked at come first.
     """
     numbers = range(len(bars))
     here = [n for n in numbers if "here" in bars[n].bar.style and bars[n].bar.label]
-    found = _labels_in(numbers, bars)
+    found = _labels_in(numbers, bars, edge)
     if found.keys() >= set(here):
         return found
-    return _labels_in([*here, *(n for n in numbers if n not in here)], bars)
+    return _labels_in([*here, *(n for n in numbers if n not in here)], bars, edge)
 
 
-def _labels_in(order: Sequence[int], bars: Sequence[PlacedBar]) -> dict[int, PlacedLabel]:
+def _labels_in(
+    order: Sequence[int], bars: Sequence[PlacedBar], edge: int
+) -> dict[int, PlacedLabel]:
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_LINES)]
     found = {}
     for slot in order:
@@ -211,8 +217,9 @@ def _labels_in(order: Sequence[int], bars: Sequence[PlacedBar]) -> dict[int, Pla
             continue
         length = len(text) * _SMALL
         for number, line in enumerate(taken):
-            left = _free(line, x + width / 2 - length / 2, length)
-            if text and _EDGE <= left <= x + width and left + length <= WIDTH - _EDGE:
+            wanted = min(x + width / 2 - length / 2, edge - length)
+            left = _free(line, max(wanted, _EDGE), length)
+            if text and _EDGE <= left <= x + width and left + length <= edge:
                 line.append((left, left + length))
                 below = y + height + 14 + number * (_LINE - 3)
                 found[slot] = PlacedLabel(text, left + length / 2, below, is_small=True)
@@ -221,8 +228,8 @@ def _labels_in(order: Sequence[int], bars: Sequence[PlacedBar]) -> dict[int, Pla
 
 
 def _free(taken: list[tuple[float, float]], wanted: float, length: float) -> float:
-    """Return the first place from `wanted` on, inside of the drawing, with room for a label."""
-    left = max(min(wanted, WIDTH - _EDGE - length), _EDGE)
+    """Return the first place from `wanted` on that has room for a label."""
+    left = wanted
     for start, end in sorted(taken):
         if start - _LABEL_GAP < left + length and left < end + _LABEL_GAP:
             left = end + _LABEL_GAP

@@ -21,12 +21,13 @@ from kminilog.course.steps.document import (
     compact,
     digest,
 )
-from kminilog.course.steps.drawing import Drawing, drawn
+from kminilog.course.steps.drawing import WIDTH, Drawing, drawn
 from kminilog.course.steps.text import cost_line, field_rows
 from kminilog.pages import PAGE_BYTES as PAGE_BYTES
 from kminilog.pages import framed, render
 
 INDEX_PAGE = "index.html"
+_WIDTH_BESIDE = 600  # of pictures
 _KEYS = (
     ("→ ←", "next step, step before"),
     ("Space PageDown", "the answer to a question that waits, else the next step; PageUp: back"),
@@ -88,20 +89,23 @@ class _StepView(NamedTuple):
     is_like: bool
 
 
-def render_page(document: Document, *, index: str | None = None) -> str:
-    """Return the page as text; `index` is the link to a page that lists others. O(document)."""
+def render_page(document: Document, *, index: str | None = None, width: int = WIDTH) -> str:
+    """Return the page as text; its pictures are so wide. O(document).
+
+    `index` is the link to a page that lists others.
+    """
     slots = range(len(document.steps))
-    page = _page(document, index, slots)
+    page = _page(document, index, slots, width)
     if len(page.encode()) <= PAGE_BYTES:
         return page
-    room = PAGE_BYTES - len(_page(document, index, ()).encode())
+    room = PAGE_BYTES - len(_page(document, index, (), width).encode())
     shown = []
     for slot in (slots[-1], *slots[:-1]):  # the last step is the result
         bytes_ = render("bytes.html", tables=_tables(document, document.steps[slot].focus))
         if len(bytes_.encode()) <= room:
             room -= len(bytes_.encode())
             shown.append(slot)
-    return _page(document, index, shown)
+    return _page(document, index, shown, width)
 
 
 def render_index(listed: Sequence[Listed]) -> str:
@@ -111,7 +115,7 @@ def render_index(listed: Sequence[Listed]) -> str:
 
 def render_beside(left: Document, right: Document) -> str:
     """Return a page with the pages of two documents, which go from step to step together."""
-    sides = [(document.title, render_page(document)) for document in (left, right)]
+    sides = [(one.title, render_page(one, width=_WIDTH_BESIDE)) for one in (left, right)]
     return render("beside.html", sides=sides)
 
 
@@ -125,7 +129,7 @@ def framed_page(document: Document) -> str:
     return framed(render_page(document))
 
 
-def _page(document: Document, index: str | None, with_bytes: Collection[int]) -> str:
+def _page(document: Document, index: str | None, with_bytes: Collection[int], width: int) -> str:
     """Return the page; only these steps, by their places, show their bytes without scripts."""
     like = _like_their_neighbours(document.steps)
     asks = [*(step.ask for step in document.steps[1:]), None]
@@ -141,7 +145,7 @@ def _page(document: Document, index: str | None, with_bytes: Collection[int]) ->
                 slot + 1,
                 step,
                 cost_line(step.cost),
-                step.state.picture and drawn(step.state.picture),
+                step.state.picture and drawn(step.state.picture, width),
                 _rows_drawn(step.state.picture),
                 answers_drawn(step.state.picture, ask),
                 slot in with_bytes,

@@ -374,7 +374,7 @@ def _readers_picture(seconds: Sequence[RebalanceSecond], plan: RebalancePlan) ->
         if said:
             events.append(Bar(place, place, said, key=f"second {place}"))
     lanes.append(PictureLane("events", 0, end, tuple(events), count(end, "second")))
-    title = "Who reads which partition, second by second; dashed: nobody, or a rebalance"
+    title = "Who reads which partition; dashed: nobody, or a rebalance"
     return Picture(title, tuple(lanes))
 
 

@@ -1,7 +1,7 @@
 """Pictures of a search: what is still possible among names and entries, and the walk to scale.
 
     names              [    [     ]       ]     what the bisection has left of all
-    2 to 5             [ 2 ][ 3 ][ 4 ][ 5 ]     the same enlarged: what it had before, and the probe
+    names 2 to 5       [ 2 ][ 3 ][ 4 ][ 5 ]     the same enlarged: what it had before, and the probe
 
 Source: ours.
 """
@@ -45,7 +45,7 @@ def bisection(
     whole = PictureLane(what, 0, len(labels) * size, (rest,), note, file)
     if not before or (not is_few and probe is None):
         return [whole]
-    name = f"{before.start} to {before.stop - 1}"
+    name = f"{what} {before.start} to {before.stop - 1}"
     ends = before.start * size, before.stop * size
     return [whole, PictureLane(name, *ends, tuple(bars), file=file)]
 
