@@ -107,7 +107,8 @@ def _picture(seen: Sequence[FailoverSecond], plan: FailoverPlan) -> Picture:
                 if arrived > plan.rounds
                 else ""
             )
-            label = "down" if is_dead else str(arrived)
+            lost = f"{one.report.lost} lost" if one.report.lost else "down"
+            label = lost if is_dead else str(arrived)
             bars.append(Bar(place, place + 1, label, style, f"p{number} {place}", row=(0, place)))
         lanes.append(PictureLane(f"broker {number}, p{number}", 0, plan.seconds, tuple(bars)))
     return Picture("Messages that arrived, second by second", tuple(lanes))

@@ -18,6 +18,8 @@ DOCS = Path(__file__).parents[3] / "docs"
 FOLDER = DOCS / "pictures"
 # File name, the words of the step-through, its steps; the pictures of several are stacked.
 DRAWN = {
+    "record.svg": ("record", (3,)),
+    "range.svg": ("range", (15,)),
     "segment.svg": ("sparse-index", (-1,)),
     "searches.svg": ("find-offset", (4, 7, -1)),
     "memory.svg": ("buffer-pool", range(5, 15)),
