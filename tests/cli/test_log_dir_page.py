@@ -129,6 +129,15 @@ def test_findings_that_verify_did_not_keep_are_said():
     assert "bad-crc: 30 findings, 1 shown" in shown(page)
 
 
+def test_partition_is_red_if_an_error_may_be_among_findings_that_are_not_kept():
+    mild = FindingLook("index-sparse", "warning", "t-0", "t-0", "", "", OFFSET)
+    look = partition("t-0", 1, findings=(mild,), finding_count=30)
+    assert look.severity == "warning"
+    assert look._replace(has_unkept_errors=True).severity == "error"
+    assert look._replace(has_unkept_errors=True, finding_count=1).severity == "warning"
+    assert look._replace(findings=()).severity == "warning"
+
+
 def test_recovery_point_above_the_log_end_is_said():
     look = partition("t-0", 1, recovery_point=OFFSET + 101)
     words = lane_words(section(tree(page_of(look)), "t-0"))["recovery point"]

@@ -278,3 +278,15 @@ def test_segment_is_shown_around_its_first_finding_and_before_other_segments(
     assert 0 < found < len(messages) - 1
     (bar,) = of_class(segment, "f-lost")
     assert "from 2993 to" in shown(bar)
+
+
+def test_segment_with_an_error_is_red_and_one_with_warnings_alone_is_amber(
+    kminilog: CommandLine,
+):
+    make(kminilog.log_dir, Plan(flip=90))
+    first, second, *_ = sorted((kminilog.log_dir / "t-0").glob("*.index"))
+    flip_byte(first, 7, mask=1)
+    flip_byte(second, 7, mask=1)
+    bars = of_class(section(look(kminilog), "t-0"), "shapes")[0].iter("path")
+    kinds = [bar.get("class") for bar in bars]
+    assert kinds[:3] == ["bar damaged", "bar doubtful", "bar"]

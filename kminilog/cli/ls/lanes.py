@@ -139,7 +139,9 @@ def _bar(look: PartitionLook, segment: SegmentLook, largest: int, is_opened: boo
     parts.append(counted(segment.index_entries, "index entry"))
     if segment.finding_count:
         parts.append(counted(segment.finding_count, "finding"))
-    kind = "bar damaged" if segment.finding_count else "bar"
+    kind = "bar"
+    if segment.finding_count:
+        kind += " damaged" if segment.is_damaged else " doubtful"
     return Shape(kind, path, ", ".join(parts), link)
 
 

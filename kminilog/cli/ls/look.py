@@ -59,7 +59,8 @@ None if it is gone.
 class SegmentLook(NamedTuple):
     """One segment; `entry_offsets` has the offset of each index entry, or nothing if too many.
 
-    Byte `near` of its `.log` is where the first finding is; None if there is none.
+    Byte `near` of its `.log` is where the first finding is; None if there is none. It `is_damaged`
+    if one of its findings is an error.
     """
 
     name: str
@@ -70,6 +71,7 @@ class SegmentLook(NamedTuple):
     entry_offsets: tuple[int, ...] = ()
     finding_count: int = 0
     near: int | None = None
+    is_damaged: bool = False
 
     @property
     def message_count(self) -> int:
@@ -118,7 +120,8 @@ class FindingLook(NamedTuple):
 class PartitionLook(NamedTuple):
     """One partition. With a `failure`, it could not be read, and most of the rest is not known.
 
-    `finding_count` is that of `verify`, which also counts the findings that it does not keep.
+    `finding_count` is that of `verify`, which also counts the findings that it does not keep;
+    `has_unkept_errors` tells if errors may be among those.
     """
 
     name: str
@@ -131,6 +134,7 @@ class PartitionLook(NamedTuple):
     groups: tuple[GroupLook, ...] = ()
     findings: tuple[FindingLook, ...] = ()
     finding_count: int = 0
+    has_unkept_errors: bool = False
     is_checked: bool = True
     failure: str = ""
 
@@ -158,8 +162,10 @@ class PartitionLook(NamedTuple):
     def severity(self) -> str:
         """How bad it is: that of its worst finding, or "ok", or "warning" if nobody knows."""
         if self.finding_count:
-            mild = self.findings and all(one.severity == "warning" for one in self.findings)
-            return "warning" if mild else "error"
+            is_bad = any(one.severity == "error" for one in self.findings) or (
+                self.has_unkept_errors and self.finding_count > len(self.findings)
+            )
+            return "error" if is_bad else "warning"
         return "ok" if self.is_checked and not self.failure else "warning"
 
     @property

@@ -6,7 +6,7 @@ why. Source: ours.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import quoted
 from kminilog.verification.coverage import Aspect, Unchecked
-from kminilog.verification.findings import Cause, is_in_index, severity
+from kminilog.verification.findings import Cause, Finding, is_in_index, severity
 from kminilog.verification.html_report import headline, worst
 from kminilog.verification.report import Report, verify_storage
 
@@ -89,6 +89,15 @@ class _Place(NamedTuple):
             for row in report.partitions:
                 rows[TopicPartition(row["topic"], row["partition"])][broker] = row
         return rows
+
+    @property
+    def has_unkept_errors(self) -> bool:
+        """Tell if `verify` has found errors of which it keeps no sample."""
+        return any(
+            total > len(report.tally.samples(kind)) and severity(kind) == "error"
+            for report in self.verified.reports.values()
+            for kind, total in report.tally.counts().items()
+        )
 
     def reader(self, partition: TopicPartition, on_gap: OnGap | None = None) -> PartitionReader:
         """Return a reader of the copy that is shown."""
@@ -307,14 +316,19 @@ def _comes_from(cause: Cause | None) -> str:
     return f"{certainty} from {cause.kind}: {cause.place}"
 
 
-def _first_findings(report: Report | None, partition: TopicPartition) -> dict[str, int]:
-    """Return for each segment of a partition at which byte of its `.log` the first finding is."""
-    found: dict[str, int] = {}
-    for kind in report.tally.counts() if report else ():
-        for one in report.tally.samples(kind) if report and not is_in_index(kind) else ():
-            if (one.topic, one.partition) == partition and one.segment and one.position is not None:
-                found[one.segment] = min(one.position, found.get(one.segment, one.position))
+def _in_segments(report: Report | None, partition: TopicPartition) -> dict[str, list[Finding]]:
+    """Return the findings in each segment of a partition, by its name."""
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for one in report.tally.findings() if report else ():
+        if (one.topic, one.partition) == partition and one.segment:
+            found[one.segment].append(one)
     return found
+
+
+def _in_log(findings: Iterable[Finding]) -> int | None:
+    """Return the first byte of a `.log` that a finding is about; None if there is none."""
+    found = (one.position for one in findings if not is_in_index(one.kind))
+    return min((at for at in found if at is not None), default=None)
 
 
 def _partition(
@@ -337,10 +351,11 @@ def _partition(
     entries = {one.name: one.index.entries() if is_drawn else [] for one in segments}
     home = place.home(partition)
     checked = {one["segment"]: one for one in rows.get(home, {}).get("segments", ())}
-    near = _first_findings(place.verified.reports.get(home), partition)
+    findings = _in_segments(place.verified.reports.get(home), partition)
 
     def look(one: Json) -> SegmentLook:
         name = one["name"]
+        count = checked.get(name, {}).get("finding_count", 0)
         return SegmentLook(
             name,
             one["first_offset"],
@@ -348,8 +363,10 @@ def _partition(
             one["log_bytes"],
             one["index_entries"],
             tuple(one["base_offset"] + entry.relative_offset for entry in entries.get(name, ())),
-            checked.get(name, {}).get("finding_count", 0),
-            near.get(name),
+            count,
+            _in_log(findings[name]),
+            any(severity(each.kind) == "error" for each in findings[name])
+            or (place.has_unkept_errors and count > len(findings[name])),
         )
 
     return PartitionLook(
@@ -359,5 +376,6 @@ def _partition(
         size_bytes=described["size_bytes"],
         segments=tuple(map(look, described["segments"])),
         finding_count=found,
+        has_unkept_errors=place.has_unkept_errors,
         is_checked=bool(rows),
     )
