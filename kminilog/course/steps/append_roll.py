@@ -48,20 +48,21 @@ def ask_name(dialect: Dialect, next_offset: int, first_offset_before: int) -> As
     others_rule = f"That is the rule of the {other.name} dialect"
     if dialect.named_by_previous:
         named_after = "the last offset of the segment before"
-        others_rule += ", or to roll only after the message that does not fit"
+        others_rule += ", or of a log that rolls after the message that does not fit"
     return ask(
-        f"The segment before holds the offsets {first_offset_before} to {next_offset - 1}; message "
-        f"{next_offset} begins a new one. What is its name in the {dialect.name} dialect?",
+        f"The segment before holds the offsets {first_offset_before} to {next_offset - 1}. Message "
+        f"{next_offset} begins a new segment. What is the name of the new segment in the "
+        f"{dialect.name} dialect?",
         right,
         f"It is {named_after}, in 20 digits.",
         {
-            segment_name(dialect.base_offset_for(next_offset + 1)): "That is to roll only after "
-            "the message that does not fit. The log rolls before it.",
+            segment_name(dialect.base_offset_for(next_offset + 1)): "That is the name if the log "
+            "rolls after the message that does not fit. But it rolls before it.",
             segment_name(next_offset - first_offset_before): "That is the number of messages in "
-            "the segment before. A name is an offset, not a count.",
+            "the segment before. But a name is an offset, not a count.",
             segment_name(other.base_offset_for(next_offset)): f"{others_rule}.",
             str(int(right)): "The number is right. But without the zeros, names do not sort as "
-            "text: 10 would stand before 9.",
+            "numbers do: 10 would stand before 9.",
         },
     )
 
@@ -75,10 +76,10 @@ def tell_names(recording: Recording, first_offsets: Sequence[int]) -> None:
     ]
     columns = ("last offset before", "first offset", *(one.name for one in both))
     recording.step(
-        "The two rules side by side: the documented dialect takes the last offset of the segment "
-        "before, Kafka the segment's own first offset. The marked row is the documents' own "
-        "example. Names are filled up to 20 digits with zeros, so that they sort as text as they "
-        "sort as numbers.",
+        "The two rules side by side. The documented dialect names a segment after the last offset "
+        "of the segment before. Kafka names it after its own first offset. The marked row is the "
+        "example of the documents. Names have 20 digits, with zeros at the beginning. So they are "
+        "in the same order as text and as numbers.",
         tables=[Table("Names of segments", columns, tuple(rows), (len(rows) - 1,))],
     )
 
@@ -92,25 +93,26 @@ def tell_collision(recording: Recording) -> None:
             log.append(without_keys([b"one", b"two", b"six"]))
             rows += [(one.name, *row) for row in listed_segments(reader_of(log))]
     question = ask(
-        "Another log: its first segment is full, and holds only offset 0. Where does message 1 go "
-        "in the documented dialect?",
+        "In another log, the first segment is full and holds only offset 0. Where does message 1 "
+        "go in the documented dialect?",
         "into segment 0, which then is too large",
-        "The new segment would be named after offset 0, too. So the first segment waits until it "
-        "holds two messages.",
+        "The new segment would get the name 0, too. So the first segment takes two messages "
+        "before the log rolls.",
         {
-            "into a new segment, named 0": "There is a segment 0 already, and a directory has each "
-            "name once.",
+            "into a new segment, named 0": "A segment 0 exists already, and a directory cannot "
+            "have two files of the same name.",
             "into a new segment, named 1": "That is Kafka's rule. In the documented dialect, a "
-            "segment named 1 begins with offset 2.",
+            "segment with the name 1 begins with offset 2.",
             "nowhere, it is refused": "The message is not too large for a segment, so the log "
-            "takes it.",
+            "accepts it.",
         },
     )
     columns = ("dialect", *SEGMENT_COLUMNS)
     recording.step(
-        "Three messages, each as large as segment.bytes, in both dialects. Kafka gives each its "
-        "own segment. The documented dialect cannot: the second segment would be named 0 again. So "
-        "its first segment takes two messages, and is larger than segment.bytes.",
+        "Three messages, each as large as segment.bytes, in both dialects. In the kafka dialect "
+        "each message gets a segment of its own. In the documented dialect, the second segment "
+        "would have the name 0 again. So the first segment takes two messages, and is larger than "
+        "segment.bytes.",
         ask=question,
         tables=[Table("One message fills a segment", columns, tuple(rows), (0,))],
     )
@@ -228,8 +230,8 @@ def document(
         recording.show(f"{name}{LOG_SUFFIX}")
         recording.show(f"{name}{INDEX_SUFFIX}")
     recording.step(
-        f"A reader lists {count(len(listing), 'segment')}, from the names of the files alone, and "
-        f"the log ends at offset {end}. Only the last segment is ever appended to.",
+        f"A reader lists {count(len(listing), 'segment')}, by the names of the files alone. The "
+        f"log ends at offset {end}. Only the last segment, the active one, gets new messages.",
         values={"dialect": dialect.name, "log end offset": end},
         tables=[segments_table("What a reader lists", listing)],
     )
@@ -252,9 +254,9 @@ class _Story:
         self._show(first, 0, 0)
         self._recording.step(
             "A partition is a directory. At first it has one segment, which is a pair of empty "
-            f"files: a .log for the messages, an .index for a few positions in it. No .log may be "
-            f"larger than segment.bytes, which is {self._limit} here. The index gets an entry only "
-            f"after more than {INTERVAL_BYTES} bytes.",
+            "files. The .log is for the messages, the .index for the positions of some of them. "
+            f"No .log may be larger than segment.bytes, which is {self._limit} here. The index "
+            f"gets its next entry after more than {INTERVAL_BYTES} bytes.",
             values={"segment.bytes": self._limit, "next offset": 0},
             tables=[segments_table("Segments", [(first, 0, 0, 0, 0)])],
         )
@@ -270,27 +272,28 @@ class _Story:
             return
         if one.is_full and not one.may_roll:
             said = (
-                f"{said}; {one.before_bytes} + {one.size_bytes} = {total}, which is above "
+                f"{said}. {one.before_bytes} + {one.size_bytes} = {total}, which is more than "
                 f"{self._limit}. But this first segment holds only offset 0, and the next one "
-                f"would be named 0, too. So the message goes to {where} all the same."
+                f"would get the name 0, too. So the message goes to {where} all the same."
             )
         elif total == self._limit:
             question = self._first("exact", _ask_exact_fit(one))
             said = (
-                f"{said}; {one.before_bytes} + {one.size_bytes} = {total}, exactly the limit. It "
-                f"still fits: it goes to {where}. The next segment begins with the next message."
+                f"{said}. {one.before_bytes} + {one.size_bytes} = {total}, which is exactly the "
+                f"limit, so it still fits. It goes to {where}. The next segment begins with the "
+                "next message."
             )
         else:
-            said = f"{said}; {one.before_bytes} + {one.size_bytes} = {total}, so it fits. It "
+            said = f"{said}. {one.before_bytes} + {one.size_bytes} = {total}, so it fits. It "
             said += f"goes to {where}."
         self._step(said, one, question)
 
     def _tell_roll(self, one: Append, total: int) -> None:
         before = int(one.segments[-2][1] or 0)
         self._recording.step(
-            f"Message {one.offset} takes {one.size_bytes} bytes; {one.before_bytes} + "
-            f"{one.size_bytes} = {total}, which is above {self._limit}. So the log begins a new "
-            f"segment before it writes the message.",
+            f"Message {one.offset} takes {one.size_bytes} bytes. {one.before_bytes} + "
+            f"{one.size_bytes} = {total}, which is more than {self._limit}. So the log begins a "
+            "new segment before it writes the message.",
             ask=self._first("where", _ask_where(one, self._limit)),
             values=self._values(one, one.before_bytes),
             tables=[segments_table("Segments", one.segments[:-1])],
@@ -299,7 +302,7 @@ class _Story:
         if self._dialect.named_by_previous:
             rule = f"the last offset of the segment before, {one.offset - 1}"
         self._step(
-            f"The new segment is named with {rule}, in 20 digits. Message {one.offset} goes to "
+            f"The name of the new segment is {rule}, in 20 digits. Message {one.offset} goes to "
             f"byte 0 of {one.log.file}.",
             one,
             self._first("name", ask_name(self._dialect, one.offset, before), times=2),
@@ -349,14 +352,14 @@ def _ask_where(one: Append, limit: int) -> Ask:
         f"{one.segments[-2][0]}.log has {one.before_bytes} of {limit} bytes, and the next message "
         f"takes {one.size_bytes}. Where does it go?",
         "to byte 0 of a new .log",
-        "The log asks before each message, and begins a new segment if it would not fit.",
+        "The log checks before each message. If the message does not fit, it begins a new segment.",
         {
-            f"to byte {one.before_bytes} of the old .log": "That is to roll only after the limit "
-            "was passed. The old file would become larger than segment.bytes.",
-            f"{left} to the old .log, the rest to a new one": "No message is split. The end of the "
-            "old file stays unused.",
-            f"to byte {one.before_bytes} of a new .log": "Only offsets go on from file to file. "
-            "Positions count bytes in one file, so they begin at 0 again.",
+            f"to byte {one.before_bytes} of the old .log": "That is to roll after the limit is "
+            "passed. Then the old file becomes larger than segment.bytes.",
+            f"{left} to the old .log, the rest to a new one": "A message is never split. The end "
+            "of the old file stays unused.",
+            f"to byte {one.before_bytes} of a new .log": "Offsets go on from file to file. But "
+            "positions count the bytes of one file, so they begin at 0 again.",
         },
     )
 
@@ -364,14 +367,14 @@ def _ask_where(one: Append, limit: int) -> Ask:
 def _ask_exact_fit(one: Append) -> Ask:
     old = one.segments[-1][0]
     return ask(
-        f"{old}.log has {one.before_bytes} bytes. With the next message, of {one.size_bytes}, it "
-        "is exactly as large as segment.bytes. Where does the message go?",
+        f"{old}.log has {one.before_bytes} bytes. With the next message, of {one.size_bytes} "
+        "bytes, it is exactly as large as segment.bytes. Where does the message go?",
         f"to byte {one.before_bytes} of this .log",
-        "The limit may be reached, but not passed.",
+        "A .log may reach the limit. It may not pass it.",
         {
-            "to byte 0 of a new .log": "That takes the limit as the first size that is not "
-            "allowed. An exact fit is allowed.",
+            "to byte 0 of a new .log": "That takes the limit for a size that is not allowed. But "
+            "a .log may be exactly as large as the limit.",
             "to this .log, and a new empty segment begins at once": "That is to roll after a "
-            "message. A segment begins only when a message needs it.",
+            "message. But a segment begins only when a message needs it.",
         },
     )

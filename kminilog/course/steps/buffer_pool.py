@@ -104,7 +104,7 @@ class PoolRun:
         self.holders: dict[str, Caller] = {}
         """Who has a buffer."""
         self.queue: dict[str, Caller] = {}
-        """Who waits, first come first."""
+        """Who waits, in order."""
         self.deadlines_ms: dict[str, int] = {}
         self._seen: list[bytearray] = []
         self.began_ms = self.stepped.clock.now_ms()
@@ -203,8 +203,8 @@ def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
     buffer[: len(FIRST)] = FIRST
     _show(recording, "buffer, first batch", bytes(buffer[: len(FIRST)]), size)
     recording.step(
-        "A batch is in flight: the network reads this buffer. The answer does not come, and the "
-        "producer gives up waiting for it.",
+        "A batch is in flight, which means that the network reads this buffer. The answer does "
+        "not come, and the producer stops waiting for it.",
         focus=[ByteRange("buffer, first batch", 0, len(FIRST))],
         values=_figures(stepped),
     )
@@ -224,7 +224,7 @@ def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
     _show(recording, name, in_flight, size)
     recording.step(
         "A later batch, for another partition, gets the same buffer and writes into it. The "
-        "network, late, reads a message that was meant for that partition. Its CRC is right, so no "
+        "network is late. It reads a message of the wrong partition. Its CRC matches, so no "
         "broker notices (KAFKA-19012).",
         ask=_ask_what_is_sent(in_flight),
         focus=[ByteRange(name, 0, len(in_flight))],
@@ -239,14 +239,15 @@ def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
 def _ask_what_is_sent(in_flight: bytes) -> Ask:
     first, second = _value_of(FIRST), _value_of(SECOND)
     return ask(
-        f"The batch in flight says {first}. A later batch, {second}, gets the same buffer before "
-        "the network has read it. What does the network send for the first?",
+        f"The batch in flight holds {first}. A later batch with {second} gets the same buffer "
+        "before the network has read it. What does the network send for the first batch?",
         _value_of(in_flight),
-        "It reads the buffer, and whatever stands there now.",
+        "The network reads the buffer, and sends what is there now.",
         {
-            first: "Only if somebody had copied it. Kafka sends straight from the buffer.",
-            second: "Only if the buffer was lent again.",
-            "nothing: the CRC is wrong": "The second message is whole and has its own CRC.",
+            first: "That would be right if there were a copy. But Kafka sends from the buffer "
+            "itself.",
+            second: "That would be right if the buffer was lent again.",
+            "nothing: the CRC is wrong": "The second message is whole, and its own CRC matches.",
         },
     )
 
@@ -271,8 +272,8 @@ def _say_kept(recording: Recording, stepped: SteppedPool) -> None:
         lanes.append(PictureLane(name, 0, memory, bars, count(memory, "byte")))
         rows.append((name, free, used))
     recording.step(
-        "So the accumulator keeps a buffer out of the pool as long as its batch is in flight, even "
-        "if nobody waits for the batch any more. It goes back when the batch is complete.",
+        "So a buffer does not go back to the pool as long as its batch is in flight, even if "
+        "nobody waits for the batch any more. It goes back when the answer has come.",
         values={**_figures(stepped), "still in the buffer": _value_of(batch.data())},
         tables=[Table("The batch of the accumulator", ("batch", "free", "in use"), tuple(rows))],
         picture=Picture("The memory, before and after the producer is closed", tuple(lanes)),
@@ -338,14 +339,14 @@ def document(
         )
     if total_bytes > MAX_TOTAL_BYTES:
         raise ValueError(f"a total of {total_bytes} bytes: at most {MAX_TOTAL_BYTES}")
-    recording = Recording("buffer-pool", "The memory of a producer: one pool of buffers")
+    recording = Recording("buffer-pool", "How a producer shares out its memory")
     run = PoolRun(total_bytes, batch_bytes)
     asked: set[str] = set()
     try:
         recording.step(
-            f"A producer has one pool of memory, buffer.memory = {total_bytes} bytes here. Buffers "
-            f"of one size only are kept for reuse: those of a batch, batch.size = {batch_bytes}. "
-            "Nothing is made yet.",
+            f"A producer has one pool of memory, here of buffer.memory = {total_bytes} bytes. The "
+            "pool keeps buffers of one size for reuse, the poolable size: batch.size = "
+            f"{batch_bytes}. There is no buffer yet.",
             values=_values(run),
             tables=_tables(run),
             picture=_picture(run),
@@ -372,8 +373,8 @@ def document(
 def _at_the_end(run: PoolRun) -> str:
     missing = run.ledger().other_bytes
     return (
-        f"The ledger at the end: {missing} bytes are out with a batch that nobody waits for any "
-        "more. They are the price of never sending a wrong message."
+        f"At the end, {missing} bytes still belong to a batch that nobody waits for any more. That "
+        "is the price of never sending a wrong message."
     )
 
 
@@ -411,7 +412,9 @@ def _picture(run: PoolRun, who: str = "") -> Picture:
         PictureLane("memory", 0, pool.memory_bytes, tuple(bars), count(pool.memory_bytes, "byte"))
     ]
     lanes.append(
-        PictureLane("waiting", 0, max(at, pool.memory_bytes), tuple(waiting), "first come first")
+        PictureLane(
+            "waiting", 0, max(at, pool.memory_bytes), tuple(waiting), "first come, first served"
+        )
     )
     return Picture("The memory of the producer", tuple(lanes))
 
@@ -419,8 +422,8 @@ def _picture(run: PoolRun, who: str = "") -> Picture:
 def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:
     ledger = run.ledger()
     rows: list[tuple[Value, ...]] = [
-        ("free list", ledger.pooled_bytes, "buffers of the poolable size, made already"),
-        ("unpooled", ledger.available_bytes, "not made into buffers"),
+        ("free list", ledger.pooled_bytes, "buffers of the poolable size, ready for reuse"),
+        ("unpooled", ledger.available_bytes, "free memory that is no buffer"),
         ("in use: lent", ledger.lent_bytes, "buffers that callers have"),
         (
             "in use: other",
@@ -429,7 +432,7 @@ def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:
         ),
         ("total", sum(ledger), "always the same"),
     ]
-    tables = [Table("Ledger, in bytes", ("where", "bytes", "what it is"), tuple(rows))]
+    tables = [Table("Where the memory is, in bytes", ("where", "bytes", "what it is"), tuple(rows))]
     out: list[tuple[Value, ...]] = []
     for who, caller in run.holders.items():
         assert caller.buffer is not None
@@ -441,7 +444,7 @@ def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:
         waits = tuple(
             (who, caller.size_bytes, run.deadlines_ms[who]) for who, caller in run.queue.items()
         )
-        tables.append(Table("Who waits, first come first", ("who", "needs", "until ms"), waits))
+        tables.append(Table("Who waits, in order", ("who", "needs", "until ms"), waits))
     return tables
 
 
@@ -452,9 +455,9 @@ def _said(run: PoolRun, outcome: ActOutcome) -> str:
     if isinstance(act, GiveBack):
         said = f"{act.who} gives its buffer back."
         if not outcome.served and outcome.after.pooled_bytes > outcome.before.pooled_bytes:
-            said += " It has the poolable size: the free list keeps it as it is."
+            said += " It has the poolable size, so the free list keeps it for reuse."
         elif not outcome.served:
-            said += " Only its bytes count: they are unpooled again."
+            said += " It does not have the poolable size, so its bytes are unpooled again."
         return said + _and_then(run, outcome)
     return f"{act.duration_ms} ms pass." + _and_then(run, outcome)
 
@@ -465,20 +468,26 @@ def _said_take(run: PoolRun, outcome: ActOutcome, act: Take) -> str:
         return f"{wish} and gets an error at once: {outcome.error}"
     if act.who in run.queue:
         if len(run.queue) > 1:
-            return f"{wish} and waits at the end of the queue. Only the first may collect memory."
+            return (
+                f"{wish} and waits at the end of the queue. Only the first in the queue may "
+                "collect memory."
+            )
         got = outcome.after.other_bytes
         return (
-            f"{wish}; too little is there, so it waits. It is the first: it takes the {got} bytes "
-            "that are there, and collects the rest as it comes back."
+            f"{wish}. There is not enough memory, so it waits. It is the first in the queue, so it "
+            f"takes the {got} bytes that are there, and collects more when buffers come back."
         )
     if outcome.is_reused:
-        return f"{wish}: a batch. It gets a buffer of the free list, old content and all."
+        return (
+            f"{wish}, which is the size of a batch. It gets a buffer from the free list. The old "
+            "content is still in it."
+        )
     broken = outcome.before.pooled_bytes - outcome.after.pooled_bytes
     if broken > 0:
         buffers = count(broken // run.stepped.pool.poolable_size_bytes, "buffer")
         return (
-            f"{wish}, which is not the poolable size. Unpooled memory does not suffice: {buffers} "
-            "of the free list must be given up for it."
+            f"{wish}, which is not the poolable size. There is not enough unpooled memory, so the "
+            f"pool gives up {buffers} of the free list."
         )
     return f"{wish} and gets a new buffer, made of unpooled memory."
 
@@ -487,14 +496,17 @@ def _and_then(run: PoolRun, outcome: ActOutcome) -> str:
     said = ""
     if outcome.gave_up:
         names = ", ".join(outcome.gave_up)
-        said += f" The time of {names} is over: an error. What was collected goes back."
+        said += (
+            f" The time of {names} is over, so it gets an error. The memory that it has collected "
+            "goes back."
+        )
     if outcome.served:
         is_one = len(outcome.served) == 1
         names = " and ".join(outcome.served)
-        said += f" The queue goes on in its order: {names} {'is' if is_one else 'are'} served."
+        said += f" Now {names} {'is' if is_one else 'are'} served, in the order of the queue."
     elif run.queue and not outcome.gave_up:
         first = next(iter(run.queue))
-        said += f" {first} collects it, and waits on."
+        said += f" {first} collects these bytes, and goes on waiting."
     return said
 
 
@@ -519,17 +531,19 @@ def _ask_comes_back(run: PoolRun, outcome: ActOutcome) -> Ask:
     total, before, after = run.stepped.pool.memory_bytes, outcome.before, outcome.after
     back = before.lent_bytes - after.lent_bytes
     return ask(
-        f"{outcome.act.who} gives its {back} bytes back. How many bytes are unpooled then?",
+        f"{outcome.act.who} gives its {back} bytes back. How many bytes are unpooled after that?",
         str(after.available_bytes),
-        "A buffer of the poolable size is kept in the free list, made as it is."
+        "A buffer of the poolable size goes to the free list. Unpooled memory stays the same."
         if after.pooled_bytes > before.pooled_bytes
-        else "Only the poolable size is kept as a buffer.",
+        else "Only a buffer of the poolable size is kept.",
         {
-            str(before.available_bytes + back): "It is free, but not unpooled: the buffer was of "
-            "the poolable size, so it stays made.",
-            str(before.available_bytes): "Its size is not the poolable one: it is not kept.",
-            str(before.available_bytes - back): "It was taken off already, when it was lent.",
-            str(total + back): "The total never grows.",
+            str(before.available_bytes + back): "The buffer is free, but not unpooled. It has the "
+            "poolable size, so it stays a buffer.",
+            str(before.available_bytes): "The buffer does not have the poolable size, so it is "
+            "not kept.",
+            str(before.available_bytes - back): "These bytes were taken off already, when the "
+            "buffer was lent.",
+            str(total + back): "The total never changes.",
         },
     )
 
@@ -539,15 +553,16 @@ def _ask_queue(run: PoolRun, outcome: ActOutcome) -> Ask:
     waiting = [*outcome.served, *run.queue]
     right = f"{', '.join(outcome.served)}, in this order"
     wrong = {
-        f"{waiting[-1]} first": "That would be a stack: who came first might wait for ever.",
-        "who needs the least": "Then a large request might wait for ever. The queue is fair.",
-        "nobody before all of them can": "Each leaves the queue as soon as it has its bytes.",
+        f"{waiting[-1]} first": "That is a stack. The first to come might wait for ever.",
+        "who needs the least": "Then a large request might wait for ever. The queue keeps its "
+        "order.",
+        "nobody before all of them can": "Each one leaves the queue as soon as it has its bytes.",
     }
     return ask(
         f"{' and '.join(waiting)} wait, in this order. {outcome.act.who} gives back "
         f"{outcome.before.lent_bytes - _still_lent(run, outcome)} bytes. Who is served?",
         right,
-        "First come, first served: the first collects, and wakes the next if something is left.",
+        "The first in the queue collects memory. If some is left, it wakes the next one.",
         wrong,
     )
 
@@ -565,14 +580,15 @@ def _ask_gives_up(run: PoolRun, outcome: ActOutcome) -> Ask:
         right += f", and {outcome.served[0]} is served"
     return ask(
         f"{who} has collected {outcome.before.other_bytes} bytes, and its time is over. What "
-        "becomes of them?",
+        "happens to these bytes?",
         right,
-        "A call that fails keeps nothing, and wakes the next one.",
+        "A call that fails keeps no memory, and wakes the next one.",
         {
-            "they are lost": "So it is in the documents' code: each time-out makes the pool "
-            "smaller.",
-            f"{who} keeps them for its next call": "A call that fails leaves nothing behind; the "
-            "next one begins anew.",
-            "they come back when the pool is closed": "Others wait for them now.",
+            "they are lost": "That happens in the code of the documents: each time-out makes the "
+            "pool smaller.",
+            f"{who} keeps them for its next call": "A call that fails keeps no memory. The next "
+            "call begins again.",
+            "they come back when the pool is closed": "That is too late. Others wait for this "
+            "memory now.",
         },
     )

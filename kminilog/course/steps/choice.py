@@ -22,7 +22,9 @@ from kminilog.partitioners.keyed_rules import KEYED_RULES
 BY_MURMUR2 = [name for name, rule in KEYED_RULES.items() if rule is murmur2_partition]
 BY_HASH_CODE = "default-0.8"
 _SWITCH = "send.switch.broker.enable"
-_OLD_RULE = "the cached partition; if there is none, an available one at random, then cached"
+_OLD_RULE = (
+    "the cached partition; if there is none, an available one at random, which is then cached"
+)
 _STICKY_RULE = "the same until a batch begins, then another available one at random"
 RULES_WITHOUT_KEY = {
     BY_HASH_CODE: _OLD_RULE,
@@ -70,8 +72,8 @@ def asked_again(name: str, choice: Choice) -> str:
     """Return what is said of a choice with two answers, because a batch must begin."""
     one, other = choice.answers
     return (
-        f"{name} said {one}, where no batch has room; the producer asked again, and it said "
-        f"{other}."
+        f"{name} chose partition {one} first, where no batch has room. The producer asked again, "
+        f"and it chose partition {other}."
     )
 
 

@@ -74,7 +74,7 @@ def checksums(data: bytes, value: bytes) -> dict[str, tuple[int, int]]:
         "the value alone": value,
     }
     sums = {name: (len(data) - len(part), crc32(part)) for name, part in parts.items()}
-    return {**sums, "all bytes, crc set to 0": (0, crc32(zeroed))}
+    return {**sums, "all bytes, CRC set to 0": (0, crc32(zeroed))}
 
 
 def pages_fields(file: str, data: bytes) -> list[Field]:
@@ -127,22 +127,22 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
     values: dict[str, Value] = {"offset": 0, "key": _text(key), "value": _text(value)}
     recording.step(
         f"A message with offset 0 in the documented dialect: a header of {KEY_START} bytes, "
-        "then the key, then the value. No field holds the length of the value. It goes on to the "
-        "end of the message, which the size gives.",
+        "then the key, then the value. No field holds the length of the value. The value ends "
+        "where the message ends, and the size says where that is.",
         focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
         values={**values, "bytes": len(documented)},
     )
     recording.show(_KAFKA)
     longer = len(kafka) - len(documented)
     question = ask(
-        "In the kafka dialect the value has a length of its own. How many bytes longer is the "
-        "same message there?",
+        "The kafka dialect has a field for the length of the value. How many bytes longer is the "
+        "same message in that dialect?",
         str(longer),
         "The value length is an int32, like the key length.",
         {
-            "0": "The size field is no replacement: both dialects have it, and the kafka dialect "
-            "has the value length in addition.",
-            "1": "One byte would do for short values only. All lengths here have four bytes.",
+            "0": "The size field does not replace it. Both dialects have the size, and the kafka "
+            "dialect has the value length in addition.",
+            "1": "One byte is enough for short values only. All lengths here have four bytes.",
             "8": "Only the offset has eight bytes. Lengths have four.",
         },
     )
@@ -159,8 +159,8 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
 
 def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> None:
     recording.step(
-        "Field by field. The size counts the four bytes more, and the CRC covers them. So these "
-        "two differ; all other fields are the same.",
+        "The two messages, field by field. The size counts the four bytes more, and the CRC "
+        "covers them. So size and CRC differ. All other fields are the same.",
         tables=[_comparison(documented, kafka)],
     )
     found = decode(DOCUMENTED, kafka)
@@ -168,17 +168,19 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
     question = ask(
         "A reader of the documented dialect gets the kafka bytes. What does it find?",
         f"a value of {len(found.value or b'')} bytes",
-        "All bytes after the key are the value, also the four that are its length.",
+        "For this reader all bytes after the key are the value, also the four bytes of the value "
+        "length.",
         {
-            "a wrong crc": "Both dialects compute it over the same bytes, all after the crc.",
-            "the same value": "This reader knows no value length, so it cannot take it away from "
-            "the value.",
-            "an unfinished message": "The size counts to the end of the message in both dialects.",
+            "a wrong CRC": "Both dialects compute the CRC over the same bytes: all bytes after it.",
+            "the same value": "This reader knows no value length, so it cannot take these bytes "
+            "off the value.",
+            "an unfinished message": "In both dialects, the size counts the bytes to the end of "
+            "the message.",
         },
     )
     recording.step(
-        "The kafka bytes, read in the documented dialect: the CRC is right, and the value length "
-        "has become the beginning of the value. Nothing reports this; the reader must know the "
+        "The kafka bytes, read in the documented dialect. The CRC matches, and the value length "
+        "becomes the beginning of the value. No check reports this, so a reader must know the "
         "dialect.",
         ask=question,
         focus=[ByteRange(_KAFKA, len(kafka) - len(found.value or b""), len(kafka))],
@@ -189,8 +191,8 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
     if isinstance(outcome, CorruptMessage):
         said = f"It does not fit: {outcome.fault.value}, {outcome.detail}."
     recording.step(
-        "The documented bytes, read in the kafka dialect: the four bytes after the key are taken "
-        f"for the length of the value. {said}",
+        "The documented bytes, read in the kafka dialect: the reader takes the four bytes after "
+        f"the key for the value length. {said}",
         focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
     )
 
@@ -212,20 +214,21 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
     size = after_filler.length
     question = ask(
         "Kafka's web pages of 0.8.1 to 0.9.0 show a third layout: length (4 bytes), magic (1), "
-        "crc (4), payload. Which length does a reader find who begins at byte 0?",
+        "crc (4), payload. A reader begins at byte 0. Which length does it find?",
         str(at_start.length),
-        "Byte 0 begins the offset, which the pages leave out; its upper four bytes are 0.",
+        "The offset begins at byte 0, and the pages leave it out. Its upper four bytes are 0.",
         {
-            str(size): "That is the size, at byte 8. The pages do not tell that an offset comes "
+            str(size): "That is the size, at byte 8. The pages do not say that an offset comes "
             "first.",
-            str(len(kafka)): "That is the whole message. No field holds this number.",
-            "9": "That is what the pages' own fields take. No field holds this number.",
+            str(len(kafka)): "That is the length of the whole message. No field holds this number.",
+            "9": "That is the length of the three fields before the payload. No field holds this "
+            "number.",
         },
     )
     recording.step(
-        f"Read by the web pages from byte 0: the length is {at_start.length}, so the payload would "
-        f"have {at_start.length} - 5 = {at_start.payload_bytes} bytes. The pages leave out the "
-        "offset, and this reader cannot go on.",
+        f"Now read these bytes as the web pages say, from byte 0. The length is {at_start.length}, "
+        f"so the payload would have {at_start.length} - 5 = {at_start.payload_bytes} bytes. The "
+        "pages leave out the offset, so this reader cannot go on.",
         ask=question,
         focus=[ByteRange(_KAFKA, 0, SIZE_END)],
         values={"length": at_start.length, "payload bytes": at_start.payload_bytes},
@@ -234,9 +237,9 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
     recording.show(_PAGES)
     values: dict[str, Value] = {"length": size}
     recording.step(
-        "A learner on Kafka's mailing list took the first eight bytes for a filler. After them "
-        f"the length is {size}, and that is right: in both layouts it counts all bytes after it. "
-        "So this reader finds the end of each message.",
+        "A learner on Kafka's mailing list left out the first eight bytes. After them the length "
+        f"is {size}, and that is right. In both layouts the length counts all bytes after it. So "
+        "this reader finds the end of each message.",
         focus=[ByteRange(_PAGES, 8, 12)],
         values=values,
     )
@@ -251,27 +254,27 @@ def _say_header_by_pages(recording: Recording, kafka: bytes, found: ByPages) -> 
         "Byte 12 is the first byte of the real CRC.",
         {
             "0x00": "That is the real magic, at byte 16. On the disk the CRC comes first.",
-            "0x01": "Magic 1 came with Kafka 0.10; it has nothing to do with these bytes.",
+            "0x01": "Magic 1 came with Kafka 0.10. It has nothing to do with these bytes.",
             f"0x{kafka[11]:02x}": "That is the last byte of the length.",
         },
     )
-    ends = "A reader that knows only version 0 ends here." if found.magic else "By chance it is 0."
+    ends = "A reader that knows only version 0 stops here." if found.magic else "By chance it is 0."
     recording.step(
-        f"The magic would be 0x{found.magic:02x}. The pages have magic in front of crc, the disk "
-        f"has crc in front of magic. {ends}",
+        f"The magic would be 0x{found.magic:02x}. In the pages, the magic stands before the CRC. "
+        f"On the disk, it stands after the CRC. {ends}",
         ask=question,
         focus=[ByteRange(_PAGES, 12, 13)],
         values=values,
     )
     values["crc"] = found.crc
     recording.step(
-        f"The crc would be {found.crc}: three bytes of the real one, and the magic.",
+        f"The CRC would be {found.crc}: three bytes of the real CRC, and the magic.",
         focus=[ByteRange(_PAGES, 13, 17)],
         values=values,
     )
     recording.step(
-        f"The payload would have {found.payload_bytes} bytes: attributes, key length, key and "
-        "value length stand in it, in front of the value.",
+        f"The payload would have {found.payload_bytes} bytes: they are the attributes, the key "
+        "length, the key, the value length and the value.",
         focus=[ByteRange(_PAGES, 17, len(kafka))],
         values={**values, "payload bytes": found.payload_bytes},
     )
@@ -281,14 +284,16 @@ def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
     stored = int.from_bytes(kafka[SIZE_END:CRC_END])
     sums = checksums(kafka, value)
     question = ask(
-        f"The pages say: a CRC-32 of the payload. Which bytes give the {stored} that is stored?",
+        f"The pages say that the CRC is the CRC-32 of the payload. Which bytes give the {stored} "
+        "that is stored?",
         "magic to the end",
-        "The CRC covers everything after itself; neither offset nor size.",
+        "The CRC covers everything after it. It covers neither the offset nor the size.",
         {
-            "the value alone": "The pages say so, but then no fault in the key would be found.",
-            "key length to the end": "Magic and attributes are covered, too.",
-            "all bytes, crc set to 0": "Many formats do so. Here a broker can give a message "
-            "another offset without a new CRC, because the CRC does not cover it.",
+            "the value alone": "The pages say so. But then the CRC would not detect a change of "
+            "the key.",
+            "key length to the end": "The CRC covers magic and attributes, too.",
+            "all bytes, CRC set to 0": "Many formats do so. But here the CRC does not cover the "
+            "offset, so that a broker can set the offset without a new CRC.",
         },
     )
     rows = tuple(
@@ -297,12 +302,12 @@ def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
     )
     recording.hide(_PAGES)
     recording.step(
-        f"Only one of these is the stored {stored}: all bytes from the magic to the end. The value "
-        f"alone gives {sums['the value alone'][1]}.",
+        f"Only one of these CRCs is the stored {stored}: the one over all bytes from the magic to "
+        f"the end. The value alone gives {sums['the value alone'][1]}.",
         ask=question,
         focus=[ByteRange(_KAFKA, SIZE_END, len(kafka))],
         values={"stored crc": stored},
-        tables=[Table("CRC-32 over which bytes?", ("what", "bytes", "CRC-32"), rows, (0,))],
+        tables=[Table("CRC-32 of which bytes?", ("what", "bytes", "CRC-32"), rows, (0,))],
     )
 
 
@@ -310,8 +315,8 @@ def _say_result(recording: Recording, kafka: bytes) -> None:
     found = decode(KAFKA, kafka)
     assert isinstance(found, Message), found
     recording.step(
-        "What the engine reads. The bytes decide, not the page: hold a file of a real broker "
-        "against any description before you believe it.",
+        "This is what the engine reads. The bytes decide, not the page. Before you trust a "
+        "description, compare it with a file of a real broker.",
         focus=[ByteRange(_KAFKA, 0, len(kafka))],
         values={**found._asdict(), "key": _text(found.key), "value": _text(found.value)},
     )

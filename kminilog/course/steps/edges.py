@@ -27,7 +27,7 @@ def document(reader: PartitionReader) -> Document:
     partition = reader.topic_partition
     if not reader.segments():
         raise ValueError(f"{partition} has no segment, so there is nothing to search")
-    recording = Recording("edges", f"Searches at the edges of {partition}: who holds which offset")
+    recording = Recording("edges", f"Which segment holds the offsets at the edges of {partition}")
     _tell_segments(recording, reader)
     rows: list[tuple[int, str, str]] = []
     for offset, where in edges(reader):
@@ -95,8 +95,8 @@ def _tell_segments(recording: Recording, reader: PartitionReader) -> None:
     recording.step(
         f"{reader.topic_partition} has {count(len(names), 'segment')}, and holds the offsets "
         f"{reader.log_start_offset} to {reader.log_end_offset - 1}. In the {reader.dialect.name} "
-        f"dialect a search takes the segment with the greatest name {rule} the offset. Where does "
-        "that go wrong first? At a name, and at both ends.",
+        f"dialect, a search takes the segment with the greatest name {rule} the offset. Mistakes "
+        "are likely at the edges: near a name, and at both ends of the log.",
         values={"log start": reader.log_start_offset, "log end": reader.log_end_offset},
         tables=[Table("Segments", ("slot", "name"), tuple(enumerate(names)))],
         picture=_picture(reader, None, ""),
@@ -130,15 +130,19 @@ def _picture(reader: PartitionReader, offset: int | None, answer: str) -> Pictur
 
 def _wrong(search: Search, name: int) -> str:
     if not search.found:
-        return "The log does not hold this offset, and no other message is returned for it."
+        return (
+            "The log does not hold this offset, and a search never returns another message instead."
+        )
     if name > search.offset:
-        return f"{name} is above {search.offset}: all of its messages come later."
+        return (
+            f"{name} is greater than {search.offset}, so all messages of this segment come later."
+        )
     if name == search.offset:
         return (
-            "In this dialect the number in a name is the last offset of the segment before, so it "
-            "is there."
+            "In this dialect, the number in a name is the last offset of the segment before. So "
+            "that segment holds it."
         )
-    return f"{name} is low enough, but not the greatest such name."
+    return f"{name} is low enough. But it is not the greatest name that is low enough."
 
 
 def _right(search: Search) -> str:
@@ -146,4 +150,7 @@ def _right(search: Search) -> str:
         start, end = search.reader.log_start_offset, search.reader.log_end_offset
         return f"The log holds the offsets {start} to {end - 1}."
     rule = "below" if search.reader.dialect.named_by_previous else "not above"
-    return f"It has the greatest name {rule} {search.offset}; if there is none, it is the first."
+    return (
+        f"It has the greatest name {rule} {search.offset}. If there is no such name, it is the "
+        "first segment."
+    )

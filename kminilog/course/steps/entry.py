@@ -36,7 +36,7 @@ def document(path: Path, at: int | None = None) -> Document:
     data = read_regular(path)
     if at is not None and at >= len(data):
         raise ValueError(f"{path} has no byte {at}: it has {len(data)} bytes")
-    recording = Recording("record", f"What an index entry says: {path.name}")
+    recording = Recording("record", "What an index entry looks like on disk")
     if not data:
         recording.step(
             f"{path.name} is empty. No message is far enough from the beginning of its log.",
@@ -76,8 +76,9 @@ def _show(recording: Recording, path: Path, data: bytes, start: int) -> None:
 
 def _say(recording: Recording, path: Path, data: bytes, start: int, base_offset: int) -> None:
     recording.step(
-        f"{path.name} has {count(len(data), 'byte')}: {len(data) // ENTRY_SIZE_BYTES} entries of "
-        f"{ENTRY_SIZE_BYTES}. The number in its name, {base_offset}, is not stored in them.",
+        f"{path.name} has {count(len(data), 'byte')}, which are {len(data) // ENTRY_SIZE_BYTES} "
+        f"entries of {ENTRY_SIZE_BYTES} bytes. Its name holds the base offset, {base_offset}. The "
+        "entries do not store it.",
         focus=recording.in_view(ByteRange(path.name, start, start + ENTRY_SIZE_BYTES))
         if start
         else [],
@@ -89,18 +90,19 @@ def _say(recording: Recording, path: Path, data: bytes, start: int, base_offset:
     relative, position = (int.from_bytes(slot_data[at : at + 4], signed=True) for at in (0, 4))
     values: dict[str, Value] = {"base offset": base_offset, "relative offset": relative}
     question = ask(
-        f"The entry says {relative},{position}. Which offset is it about?",
+        f"The entry is {relative}, {position}. Which offset does it stand for?",
         str(base_offset + relative),
-        f"{base_offset} + {relative}: offsets in an index are relative to the name.",
+        f"{base_offset} + {relative}. Offsets in an index are relative to the number in the file "
+        "name.",
         {
             str(relative): "That is the relative offset, without the number in the name.",
-            str(position): "That is the position: a byte in the .log.",
-            str(base_offset + position): "That adds the position: a byte, not an offset.",
+            str(position): "That is the position, a byte in the .log.",
+            str(base_offset + position): "That adds the position. It is a byte, not an offset.",
         },
     )
     recording.step(
-        f"Bytes {start} to {start + 3}: the relative offset, {relative}. With the name, it is "
-        f"offset {base_offset + relative}.",
+        f"Bytes {start} to {start + 3}: the relative offset, {relative}. Added to the number in "
+        f"the file name, it gives offset {base_offset + relative}.",
         ask=question_with_enough_choices(question),
         focus=recording.in_view(ByteRange(path.name, start, start + 4)),
         values={**values, "offset": base_offset + relative},
@@ -130,16 +132,16 @@ def _say_result(recording: Recording, path: Path, start: int, bad: int | None, r
     if bad is None:
         size_bytes = path.stat().st_size
         recording.step(
-            "All entries ascend, in offset and in position. If each leads to its message, only the "
-            "log tells: a search reads the message before it believes an entry.",
+            "Offsets and positions rise from entry to entry. Only the log shows if each entry "
+            "leads to its message. So a search reads the message before it trusts an entry.",
             focus=recording.in_view(ByteRange(path.name, start, start + ENTRY_SIZE_BYTES)),
             values={"finding": OK, "start": 0, "end": size_bytes},
         )
         return
     end = path.stat().st_size
     recording.step(
-        f"{FindingClass.INDEX_ORDER}: {reason} at byte {bad}. Readers use the entries in front of "
-        "it, and none after them.",
+        f"{FindingClass.INDEX_ORDER}: {reason} at byte {bad}. Readers use the entries before it, "
+        "and none from there on.",
         focus=recording.in_view(ByteRange(path.name, bad, end)),
         values={"finding": str(FindingClass.INDEX_ORDER), "start": bad, "end": end},
     )

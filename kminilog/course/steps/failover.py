@@ -27,10 +27,12 @@ def document(
     Raises what the replay raises.
     """
     value = "true" if is_switch_on else "false"
-    recording = Recording("failover", f"Where messages go when a broker dies: {SWITCH} = {value}")
+    recording = Recording(
+        "failover", f"Where messages go when a broker dies, with {SWITCH} = {value}"
+    )
     recording.step(
-        f"{PARTITIONS} partitions on {PARTITIONS} brokers, one copy each, so partition 0 is on "
-        f"broker 0 alone. The keys 0, 1, 2, 3 come in turn: each second brings "
+        f"{PARTITIONS} partitions are on {PARTITIONS} brokers, with one replica each. So only "
+        "broker 0 has partition 0. The keys 0, 1, 2, 3 come in turn, and each second brings "
         f"{count(plan.rounds, 'message')} for each partition.",
         values={SWITCH: value, "messages each second": plan.rounds * PARTITIONS},
         picture=_picture([], plan),
@@ -122,24 +124,25 @@ def _said(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> 
     said = f"Second {second.second}: "
     if second.second == plan.returns_at:
         return (
-            f"{said}broker 0 returns, and leads partition 0 again. Its messages go there again; "
-            "those of the seconds before do not come back."
+            f"{said}broker 0 comes back, and leads partition 0 again. New messages for partition 0 "
+            "go there. The messages of the seconds before do not come back."
         )
     if not _is_down(second, plan):
-        return f"{said}every partition gets its own messages."
+        return f"{said}each partition gets the messages with its key."
     begins = second.second == plan.dies_at
     said += "broker 0 dies, and partition 0 has no leader. " if begins else "still no leader. "
     if is_switch_on:
         elsewhere = _elsewhere(second, plan)
         how = ", drawn at random for each" if begins else ""
-        return f"{said}Its messages go where a leader is{how}: {elsewhere}."
+        return f"{said}Its messages go to partitions that have a leader{how}: {elsewhere}."
     said += (
-        f"The batch for it is tried {count(1 + second.report.retries, 'time')}, and "
+        f"The producer tries {count(1 + second.report.retries, 'time')} to send the batch for "
+        "partition 0, and "
         f"{count(second.report.lost, 'message')} "
         f"{'is' if second.report.lost == 1 else 'are'} lost."
     )
     if begins:
-        said += f' The program is told: "{second.error}".'
+        said += f' The program gets the error: "{second.error}".'
     return said + (" The sender stops." if "stops" in second.event else "")
 
 
@@ -153,17 +156,17 @@ def _told(seen: Sequence[FailoverSecond], *, is_switch_on: bool, plan: FailoverP
     said = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost. "
     if is_switch_on:
         return said + (
-            "The price: messages with the key 0 are in other partitions, too, so their order is "
-            "not kept."
+            "But messages with the key 0 are in several partitions now, so they have lost their "
+            "order."
         )
     if any("stops" in one.event for one in seen):
         return said + (
-            "A sender that stops loses no more, but sends no more either: whoever runs it must "
-            "look first."
+            "A sender that stops loses no more messages. But it sends no more either, until "
+            "somebody has looked at it."
         )
     return (
-        said
-        + "A sender that goes on loses what comes for partition 0; the order of the rest is kept."
+        said + "A sender that goes on loses the messages for partition 0. The other messages keep "
+        "their order."
     )
 
 
@@ -174,13 +177,17 @@ def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan)
             f"Broker 0 is dead from now on, and {SWITCH} is {'on' if is_switch_on else 'off'}. How "
             f"many of the {every} messages of this second arrive?",
             str(sum(second.by_partition.values())),
-            "Those for partition 0 go to other partitions."
+            "The messages for partition 0 go to other partitions."
             if is_switch_on
-            else "Those for partition 0 have no leader to go to, and no other place.",
+            else "The messages for partition 0 have no leader, and may not go to another "
+            "partition.",
             {
-                str(every): "Only if they may go to another partition: the switch is off.",
-                str(others): "So it is with the switch off: nothing goes elsewhere.",
-                "0": "The other brokers do not depend on it: each leads its own partition.",
+                str(every): "That would be right if they could go to another partition. But the "
+                "switch is off.",
+                str(others): "That is right with the switch off, when no message goes to another "
+                "partition.",
+                "0": "The other brokers do not depend on broker 0. Each of them leads its own "
+                "partition.",
             },
         )
     if second.second == plan.returns_at:
@@ -188,11 +195,11 @@ def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan)
         return ask(
             "Broker 0 is back. How many messages arrive in partition 0 in this second?",
             str(second.by_partition[_DEAD]),
-            "Only the two produced in this second.",
+            f"Only the {plan.rounds} messages of this second.",
             {
-                str(waited): "Nobody has kept the earlier ones for it: they went elsewhere, or "
-                "were lost.",
-                "0": "It has its log still, and leads at once.",
+                str(waited): "Nobody has kept the earlier messages for it. They went to other "
+                "partitions, or were lost.",
+                "0": "It still has its log, and leads partition 0 at once.",
             },
         )
     return None

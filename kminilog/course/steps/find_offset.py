@@ -121,8 +121,9 @@ def record_names(recording: Recording, search: Search) -> None:
     rule = "below" if dialect.named_by_previous else "not above"
     recording.step(
         f"Where is offset {offset} of {search.reader.topic_partition}? The partition has "
-        f"{count(len(names), 'segment')}. The {dialect.name} dialect wants the greatest name "
-        f"{rule} {offset}; if there is none, the first. The names are sorted, so bisection works.",
+        f"{count(len(names), 'segment')}. In the {dialect.name} dialect, the search wants the "
+        f"greatest name {rule} {offset}. If there is none, it wants the first name. The names are "
+        "sorted, so a binary search works.",
         values={"offset": offset, "low": 0, "high": len(names)},
         tables=[_names_table(names, None)],
         picture=names_picture(names, range(len(names)), range(len(names)), None),
@@ -136,8 +137,8 @@ def record_names(recording: Recording, search: Search) -> None:
         low, high = (probe.slot + 1, high) if goes_right else (low, probe.slot)
         recording.spend(probes=1)
         recording.step(
-            f"Slot {probe.slot} is {probe.value}: {compared(probe, offset)}. Go on to the "
-            f"{'right' if goes_right else 'left'} of it.",
+            f"Slot {probe.slot} is {probe.value}: {compared(probe, offset)}. The search goes on to "
+            f"the {'right' if goes_right else 'left'} of it.",
             values={"offset": offset, "low": low, "high": high},
             tables=[_names_table(names, probe.slot)],
             picture=names_picture(names, range(low, high), before, probe.slot),
@@ -148,22 +149,26 @@ def record_names(recording: Recording, search: Search) -> None:
 def _record_segment(recording: Recording, search: Search, names: Sequence[int], rule: str) -> None:
     segment, offset = search.segment, search.offset
     slot = names.index(segment.base_offset)
-    wrong = {segment_name(names[0]): "That is the first segment. Each name is a bound: go on."}
-    wrong[segment_name(names[-1])] = "That is the last segment, where new messages are written."
+    wrong = {
+        segment_name(names[0]): "That is the first segment. But a later one has a name that "
+        "is low enough, too."
+    }
+    wrong[segment_name(names[-1])] = "That is the last segment, which gets the new messages."
     if slot + 1 < len(names):
         wrong[segment_name(names[slot + 1])] = (
-            "That is the next greater name, a ceiling. A name says where a segment begins, so the "
-            "offset is in front of it."
+            "That is the next greater name. A name says where a segment begins, so this segment "
+            "begins after the offset."
         )
     question = ask(
-        f"Which segment is searched for offset {offset}?",
+        f"In which segment does the search look for offset {offset}?",
         segment.name,
-        f"It is the greatest name {rule} {offset}, or the first of all.",
+        f"It has the greatest name {rule} {offset}. If there is no such name, it is the first "
+        "segment.",
         wrong,
     )
     recording.step(
-        f"The search chooses segment {segment.name}: its .index and its .log. Only the walk shows "
-        "if the message is there.",
+        f"The search chooses segment {segment.name}: its .index and its .log. Only the walk "
+        "through the .log shows if the message is there.",
         ask=question_with_enough_choices(question),
         values={"offset": offset, "segment": segment.name},
         tables=[_names_table(names, slot)],
@@ -181,9 +186,9 @@ def _names_table(names: Sequence[int], slot: int | None) -> Table:
 
 _SHOWN_ENTRIES = 64
 _WHOLE_FILE = (
-    "That reads the whole file. The answer is right, but the search does not use the index."
+    "That reads the file from its beginning. It finds the message, but does not use the index."
 )
-_IN_ENTRY = "The entry holds this position."
+_IN_ENTRY = "That is the position in the entry."
 _PROBED = ("entry", "relative offset", "position", "then")
 
 
@@ -202,10 +207,10 @@ def record_entries(recording: Recording, search: Search) -> None:
     }
     every = range(len(entries))
     recording.step(
-        f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes: it is sparse, "
-        "not every message has one. Its offsets are relative to the number in the name: "
-        f"{search.offset} - {segment.base_offset} = {relative}. The search wants the greatest "
-        f"entry that is not above {relative}.",
+        f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes. It is sparse, "
+        "so not every message has an entry. Its offsets are relative to the number in the file "
+        f"name: {search.offset} - {segment.base_offset} = {relative}. The search wants the "
+        f"greatest entry that is not above {relative}.",
         values=values,
         tables=[_entries_table(entries, None, taken)],
         picture=_entries_picture(segment, entries, every, every, None),
@@ -231,8 +236,8 @@ def _record_probes(recording: Recording, search: Search, values: dict[str, Value
         add = partial(_add_entries, recording, entries, probe.slot, 1)
         with recording.shown_alone(_of_entry(name, probe.slot), add) as focus:
             recording.step(
-                f"Entry {probe.slot} is for {probe.value}: {compared(probe, relative)}. Go on to "
-                f"the {side} of it.",
+                f"Entry {probe.slot} is for {probe.value}: {compared(probe, relative)}. The search "
+                f"goes on to the {side} of it.",
                 focus=focus,
                 values={**values, "low": low, "high": high},
                 tables=[Table("Probes", _PROBED, tuple(probed), (len(probed) - 1,))],
@@ -249,23 +254,24 @@ def _record_entry(
     start = entry.position if entry else 0
     slot = entries.index(taken) if taken else None
     if taken is None:
-        said = "No entry is low enough. The walk begins at byte 0 of the log."
+        said = "No entry is low enough, so the walk begins at byte 0 of the log."
     elif entry is None:
         said = (
-            f"Entry {taken.relative_offset},{taken.position} is taken, but no message with its "
-            "offset stands there. An index is never trusted: the walk begins at byte 0."
+            f"The search takes entry {taken.relative_offset}, {taken.position}. But the message of "
+            "this entry is not there. A search never trusts an index, so the walk begins at byte "
+            "0."
         )
     else:
         said = (
-            f"Entry {entry.relative_offset},{entry.position}: the message with offset "
-            f"{segment.base_offset + entry.relative_offset} begins at byte {entry.position} of the "
-            "log. The walk begins there."
+            f"The search takes entry {entry.relative_offset}, {entry.position}. The message with "
+            f"offset {segment.base_offset + entry.relative_offset} begins at byte {entry.position} "
+            "of the log, and the walk begins there."
         )
     wrong = {"0": _WHOLE_FILE}
     if slot is not None and slot + 1 < len(entries):
         wrong[str(entries[slot + 1].position)] = (
-            "That is the next entry, a ceiling. The walk goes forward only, so it would miss the "
-            "message."
+            "That is the position in the next entry. A walk goes forward only, so it would miss "
+            "the message."
         )
     if entry:
         wrong[str(entry.relative_offset)] = "That is the relative offset, not the position."
@@ -356,8 +362,8 @@ def record_walk(recording: Recording, search: Search) -> None:
         if left_out > 1 and _SHOWN_AT_EACH_END <= number < len(passed) - _SHOWN_AT_EACH_END:
             if number == _SHOWN_AT_EACH_END:
                 recording.step(
-                    f"So the walk passes {left_out} more messages, each by its offset, size and "
-                    "checksum.",
+                    f"In this way the walk passes {left_out} more messages. Of each it reads "
+                    "offset, size and CRC.",
                     values={"byte": stand.position, "offset there": offset},
                     picture=drawn(number),
                 )
@@ -366,8 +372,9 @@ def record_walk(recording: Recording, search: Search) -> None:
         add = partial(_add_log, recording, segment, [stand], CRC_END)
         with recording.shown_alone(header, add) as focus:
             recording.step(
-                f"At byte {stand.position} stands offset {offset}, not {search.offset}. Its size "
-                f"is {size}: the next message begins {SIZE_END + size} bytes on.",
+                f"The message at byte {stand.position} has offset {offset}, not {search.offset}. "
+                "Its size "
+                f"is {size}, so the next message begins {SIZE_END + size} bytes later.",
                 focus=focus,
                 values={"byte": stand.position, "offset there": offset, "size": size},
                 picture=drawn(number),
@@ -394,8 +401,8 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     if search.found is None:
         start, end = reader.log_start_offset, reader.log_end_offset
         recording.step(
-            f"Offset {search.offset} is not there. The log begins with offset {start} and ends "
-            f"with {end - 1}. A search never gives the next message in its place.",
+            f"Offset {search.offset} is not in the log, which holds the offsets {start} to "
+            f"{end - 1}. A search never returns another message instead.",
             values={**values, "segment": None, "log start": start, "log end": end},
             picture=_walk_picture(search, segment, None),
         )
@@ -404,8 +411,9 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     message, position = located.message, located.position
     recording.spend(reads=1, bytes=message.length_bytes)
     recording.step(
-        f"Found: offset {message.offset} stands at byte {position}, after "
-        f"{count(located.scanned_messages, 'message')} and {located.scanned_bytes} bytes. Its key "
+        f"Found: offset {message.offset} begins at byte {position}. The walk read "
+        f"{count(located.scanned_messages, 'message')}, which are {located.scanned_bytes} bytes. "
+        "The key "
         f"is {shown_in(message.key, 70)}, its value {shown_in(message.value, 70)}.",
         focus=recording.in_view(
             ByteRange(segment.log_path.name, position, position + message.length_bytes)

@@ -176,19 +176,21 @@ _SHORT = {**_ANSWERS, VALID: "unnoticed"}
 
 _SAY_FIELD = {
     "offset": "No check of a message covers the offset.",
-    "size": "The size says where the message ends, and it is needed before the crc can be "
-    "computed. The crc does not cover it.",
-    "crc": "Here only the crc is wrong. A reader cannot tell this from wrong bytes after it.",
-    "magic": "The magic is the version of the format; only version 0 is known.",
+    "size": "The size says where the message ends, and it is needed before the CRC can be "
+    "computed. The CRC does not cover it.",
+    "crc": "Here only the CRC is wrong. A reader cannot know if the CRC is wrong or the bytes "
+    "after it.",
+    "magic": "The magic is the version of the format. Only version 0 is known.",
     "attributes": "The attributes name the codec of a compressed message.",
     "key length": "The key length says where the key ends.",
     "value length": "The value length must reach exactly to the end of the message.",
-    "key": "Any bytes can be a key, so only the crc can notice this.",
-    "value": "Any bytes can be a value, so only the crc can notice this.",
+    "key": "Any bytes can be a key, so only the CRC can show the change.",
+    "value": "Any bytes can be a value, so only the CRC can show the change.",
 }
 _SAY_LETTER = {
-    VALID: "The engine reads a valid message: nobody who reads it alone notices.",
-    UNFINISHED: "The engine wants more bytes: this looks like a message that was not written to "
+    VALID: "The engine reads a valid message. A reader of this message alone cannot notice the "
+    "change.",
+    UNFINISHED: "The engine needs more bytes. This looks like a message that was not written to "
     "its end, a torn tail.",
     "l": "The lengths are not possible.",
     "m": "The engine knows no such version.",
@@ -197,21 +199,20 @@ _SAY_LETTER = {
 # The wrong answers of each question, with the thought that leads to each.
 _THOUGHTS = {
     ("offset", VALID): {
-        "c": "The crc covers what stands after it, from the magic on. The offset stands in front "
-        "of it.",
-        "l": "All lengths are as before.",
-        UNFINISHED: "The size is as before, and so many bytes are there.",
+        "c": "The CRC covers the bytes after it, from the magic on. The offset stands before it.",
+        "l": "The lengths have not changed.",
+        UNFINISHED: "The size has not changed, and all of these bytes are there.",
     },
     ("size", UNFINISHED): {
-        "c": "The crc is computed over as many bytes as the size says, and these are not there.",
-        "l": "A size like this is possible, if more bytes follow.",
-        VALID: "The message ends where its size says, so its last byte would be missing.",
+        "c": "The CRC is computed over as many bytes as the size says. One of them is not there.",
+        "l": "This size is possible if more bytes follow.",
+        VALID: "The size says where the message ends, and its last byte is not there.",
     },
     ("magic", "m"): {
-        "c": "The crc would be wrong, too. But the engine asks for the version first: another "
-        "version may have its crc in another place.",
-        VALID: "A reader must not guess at a version that it does not know.",
-        "l": "All lengths are as before.",
+        "c": "The CRC does not match either. But the engine checks the version first, because "
+        "another version may have its CRC in another place.",
+        VALID: "A reader must not guess how to read a version that it does not know.",
+        "l": "The lengths have not changed.",
     },
 }
 
@@ -263,12 +264,13 @@ def document(
         )
     letters = all_letters(dialect, data)
     flipped = _Flipped(dialect, key, value, data, letters, split_fields(dialect, data))
-    recording = Recording("flip", "One byte is changed: which check notices?")
+    recording = Recording("flip", "Which check notices that one byte has changed")
     recording.file(_FILE, data, message_fields(_FILE, dialect, 0, data))
     recording.what_if = WhatIf(_FILE, letters, MEANINGS)
     recording.step(
-        f"A message of {len(data)} bytes. Each byte has 255 other values: that is {len(data)} * "
-        f"255 = {len(data) * 255:,} ways to change one byte. The engine decodes every one of them.",
+        f"The message has {len(data)} bytes. Each byte has 255 other values, so there are "
+        f"{len(data)} * 255 = {len(data) * 255:,} ways to change one byte. The engine decodes the "
+        "message after each of these changes.",
         focus=[ByteRange(_FILE, 0, len(data))],
         values={"key": shown(key, 40), "value": shown(value, 40), "bytes": len(data)},
     )
@@ -326,12 +328,13 @@ def _say_totals(recording: Recording, flipped: _Flipped) -> None:
     question = ask(
         f"Of all {changes:,} changes, how many does no check of the message notice?",
         f"{total[VALID]:,}",
-        "8 * 255: all changes of the offset, and no other.",
+        "8 * 255. These are all changes of the offset, and no others.",
         {
-            "0": "The crc notices every change of a byte that it covers. It does not cover all.",
-            "1,020": "4 * 255: that is one field of four bytes. The offset has eight.",
-            "3,060": "That is offset and size, which the crc does not cover. But a wrong size "
-            "leads to a wrong end, and that is noticed.",
+            "0": "The CRC detects every change of a byte that it covers. It does not cover all "
+            "bytes.",
+            "1,020": "4 * 255 is a field of four bytes. The offset has eight.",
+            "3,060": "That counts offset and size, which the CRC does not cover. But with a wrong "
+            "size the message ends at a wrong byte, and a check notices that.",
         },
     )
     columns = ("field", "changes", *(_SHORT[code] for code in _ANSWERS))
@@ -343,9 +346,9 @@ def _say_totals(recording: Recording, flipped: _Flipped) -> None:
     values: dict[str, Value] = {"changes": changes}
     values.update((meaning, total[code]) for code, meaning in _ANSWERS.items())
     recording.step(
-        f"Of {changes:,} changes, the checks of a message notice all but {total[VALID]:,}: those "
-        "of the offset. The engine asks in this order: size, magic, lengths, crc. It names the "
-        "first that is wrong.",
+        f"Of {changes:,} changes, the checks of a message notice all but {total[VALID]:,}. These "
+        "are the changes of the offset. The engine checks size, magic, lengths and CRC, in this "
+        "order. It names the first one that is wrong.",
         ask=question,
         values=values,
         tables=[Table("What the engine says", columns, tuple(rows), (0, len(rows) - 1))],
@@ -366,21 +369,21 @@ def _say_by_crc(recording: Recording, flipped: _Flipped, values: dict[str, Value
     )
     columns = ("field", "changes", *(_SHORT[code] for code in shown_codes))
     recording.step(
-        "Kafka 0.8.2 asks for the crc directly after the size. Then every change after the size "
-        "is a bad crc: a CRC-32 finds every change within 32 bits. So the version and the lengths "
-        "are covered, too; our engine only names them first.",
+        "Kafka 0.8.2 checks the CRC directly after the size. Then every change after the size is "
+        "a bad CRC, because a CRC-32 detects every change within 32 bits. So the CRC covers the "
+        "version and the lengths, too. Our engine only checks them first.",
         values=values,
-        tables=[Table("If the crc is asked directly after the size", columns, rows, (2,))],
+        tables=[Table("If the CRC is checked directly after the size", columns, rows, (2,))],
     )
     unfinished = groups["size"][UNFINISHED]
     recording.step(
         f"{unfinished:,} of {4 * 255:,} changes of the size look like a torn tail. A program that "
-        "simply cuts the log there throws away a good message, and all messages after it. "
-        "`verify` looks for the next message and computes the crc up to it: if that is right, "
-        "only the size is wrong.",
+        "cuts the log there loses a good message, and all messages after it. The command verify "
+        "looks for the next message, and computes the CRC up to it. If that CRC matches, only the "
+        "size is wrong.",
         focus=[ByteRange(_FILE, 8, 12)],
         values=values,
-        tables=[Table("If the crc is asked directly after the size", columns, rows, (1,))],
+        tables=[Table("If the CRC is checked directly after the size", columns, rows, (1,))],
     )
 
 
@@ -396,19 +399,19 @@ def _say_offset(recording: Recording, flipped: _Flipped, values: dict[str, Value
     question = ask(
         "Who can notice that an offset was changed?",
         "the log, by the offset that must come next",
-        "Offsets follow each other without gaps. So the log knows which one belongs here.",
+        "Offsets follow each other without gaps. So the log knows which offset must come next.",
         {
-            "nobody": "A reader of one message cannot. But a message stands in a log.",
-            "the index": "Few messages have an index entry, and an index can be wrong itself.",
-            "the crc, if it is computed again": "It comes out the same: it does not cover the "
-            "offset.",
+            "nobody": "A reader of one message cannot notice it. But the message is part of a log.",
+            "the index": "Few messages have an index entry. And an index can be wrong, too.",
+            "the CRC, if it is computed again": "It is the same as before, because it does not "
+            "cover the offset.",
         },
     )
     recording.step(
-        "The offset is not covered, so that a broker can assign offsets without computing a crc "
-        f"again. The log knows that offset 0 belongs here, and refuses {refused_count:,} of "
-        f"{8 * 255:,} changes. This is why recovery and `verify` compare every offset with the one "
-        "before.",
+        "The CRC does not cover the offset, so that a broker can assign offsets without a new "
+        f"CRC. The log knows that offset 0 belongs here, and refuses {refused_count:,} of "
+        f"{8 * 255:,} changes. So recovery and the command verify compare every offset with the "
+        "one before it.",
         ask=question,
         focus=[ByteRange(_FILE, 0, 8)],
         values={**values, "refused by the log": refused_count},

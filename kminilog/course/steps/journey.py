@@ -239,31 +239,34 @@ def who_chooses(*, has_key: bool) -> Ask:
     by_key = "the producer, by a hash of the key"
     sticky = "the producer: the partition whose batch is open"
     wrong = {
-        "the broker, by how full its partitions are": "Brokers do not route. A producer knows the "
-        "partitions and their leaders, and sends straight to the right one.",
-        "the producer, each partition in turn": "That is round robin. It would scatter the "
-        "messages of one key, and make many small batches.",
+        "the broker, by how full its partitions are": "Brokers do not choose. A producer knows "
+        "the partitions and their leaders, and sends each record to the right leader.",
+        "the producer, each partition in turn": "That is round robin. The messages of one key "
+        "would be in several partitions, and batches would be small.",
         by_key: "There is no key to hash.",
-        sticky: "That is for messages without a key. Those with a key must stay together.",
+        sticky: "That is the rule for messages without a key. Messages with the same key must "
+        "stay together.",
     }
-    right, why = by_key, "So all messages with this key are in one partition, and in order."
+    right, why = by_key, "So all messages with this key are in one partition, and in their order."
     if not has_key:
-        right, why = sticky, "So batches get full. The next one goes to another partition."
-    return ask("Who chooses the partition, and by what?", right, why, wrong)
+        right, why = sticky, "So batches get full. The next batch goes to another partition."
+    return ask("Who chooses the partition, and how?", right, why, wrong)
 
 
 def what_the_batch_says(slot: int, offset: int) -> Ask | None:
     """Ask which offset a message has in its batch."""
     return question_with_enough_choices(
         ask(
-            "Which offset stands in the message, as long as it is in the batch?",
+            "Which offset does the message have as long as it is in the batch?",
             str(slot),
-            "It only counts inside the batch. The leader of the partition gives out the real one.",
+            "This offset counts inside the batch only. The leader of the partition gives the "
+            "message its real offset.",
             {
-                "0": "That is the first message of the batch. Another one came before.",
+                "0": "That is the offset of the first message in the batch. But another record "
+                "came before this one.",
                 str(offset): "Only the leader knows which offset comes next. Other producers may "
                 "write to this partition, too.",
-                str(slot + 1): "Offsets count from 0.",
+                str(slot + 1): "Offsets begin with 0.",
             },
         )
     )
@@ -272,20 +275,20 @@ def what_the_batch_says(slot: int, offset: int) -> Ask | None:
 def where_reading_begins(entry: IndexEntry | None, position: int) -> Ask | None:
     """Ask at which byte the walk to a message begins that stands at `position`."""
     begin = entry.position if entry else 0
-    why = "That is the position in the nearest entry that is not above the offset."
+    why = "That is the position in the greatest entry that is not above the offset."
     wrong = {
         "0": "That reads the whole .log up to the message. The index is there to avoid that.",
-        str(position): "That needs an entry for each message. The index is sparse.",
+        str(position): "That is right if each message has an entry. But the index is sparse.",
     }
     if entry:
         wrong[str(entry.relative_offset)] = (
-            "That is the first number of the entry: an offset, without the number in the file's "
-            "name. The second one is the position."
+            "That is the first number of the entry, a relative offset. The second number is the "
+            "position."
         )
     else:
         why = "No entry is low enough, so the walk begins with the first message."
         wrong["nowhere: the message is not found"] = (
-            "A message without an entry is found, too: the walk comes to it."
+            "A message without an entry is found, too, because the walk reaches it."
         )
     return question_with_enough_choices(
         ask("At which byte does the search begin to read?", str(begin), why, wrong)
@@ -299,13 +302,13 @@ def what_is_committed(offset: int, committed: int, polled: int, position: int) -
             f"The consumer has read offset {offset}, the last one of this partition, and commits. "
             "Which offset does the group store for the partition?",
             str(committed),
-            "A committed offset is the next one to read.",
+            "A committed offset is the offset of the next message to read.",
             {
-                str(offset): "That is the last one that was read. The next reader would read it "
-                "again.",
-                str(polled): "That counts what was read in all partitions. Each partition has an "
-                "offset of its own.",
-                str(position): "That is a position in a file. A group does not know files.",
+                str(offset): "That is the offset of the last message that was read. The next "
+                "reader would read it again.",
+                str(polled): "That counts the messages of all partitions. But each partition has "
+                "an offset of its own.",
+                str(position): "That is a position in a file. A group does not know about files.",
             },
         )
     )
@@ -364,9 +367,9 @@ def tell_client(recording: Recording, travel: Travel) -> None:
         values={"line": shown(line.data, SHOWN_BYTES)},
     )
     separator = shown(line.separator)
-    said = f"There is no {separator} in it. So the message has no key, and the line is its value."
+    said = f"The line has no {separator}. So the message has no key, and the line is its value."
     if line.key is not None:
-        said = f"What stands before the first {separator} is the key, the rest is the value."
+        said = f"The text before the first {separator} is the key. The text after it is the value."
     recording.step(
         said,
         focus=whole,
@@ -374,8 +377,8 @@ def tell_client(recording: Recording, travel: Travel) -> None:
     )
     _at(recording, "record")
     recording.step(
-        "Interceptors see the record first, and may change it. This one puts the time in front of "
-        "the value, in ms.",
+        "Interceptors see the record first, and may change it. This interceptor puts the time, in "
+        "ms, before the value.",
         values={"key": _of_object(sent.key), "value": _of_object(sent.value)},
     )
     rows: list[tuple[Value, ...]] = []
@@ -384,10 +387,10 @@ def tell_client(recording: Recording, travel: Travel) -> None:
         data = _bytes_of(given)
         rows.append((name, "none" if data is None else size, "" if data is None else len(data)))
     recording.step(
-        "Serialisers make bytes of them; a text becomes UTF-8. From here on nobody knows what the "
-        "bytes mean, and everybody counts bytes.",
+        "Serialisers turn key and value into bytes. A text becomes UTF-8. From here on, no part "
+        "of the engine knows what the bytes mean, and all sizes are in bytes.",
         values={"key": _of_object(sent.key), "value": _of_object(sent.value)},
-        tables=[Table("serialised", ("part", "before", "bytes"), tuple(rows))],
+        tables=[Table("Key and value as bytes", ("part", "before", "bytes"), tuple(rows))],
     )
 
 
@@ -396,15 +399,16 @@ def tell_partition(recording: Recording, travel: Travel, partitions: int) -> Non
     partition, key = travel.place.partition, _bytes_of(travel.intercepted.key)
     values: dict[str, Value] = {"partitions": partitions}
     said = (
-        "Without a key any partition will do. The partitioner stays with one until its batch is "
-        f"full: here {TOPIC}-{partition}."
+        "Without a key, any partition is right. The partitioner stays with one partition until "
+        f"its batch is full. Here that is {TOPIC}-{partition}."
     )
     if key is not None:
         positive = to_positive(murmur2(key))
         values |= {"murmur2": murmur2(key), "without the sign bit": positive}
         said = (
-            f"The partitioner hashes the key by murmur2, and clears the sign bit: {positive} % "
-            f"{partitions} = {partition}. Each message with this key goes to {TOPIC}-{partition}, "
+            f"The partitioner hashes the key by murmur2, and sets the sign bit to 0. {positive} % "
+            f"{partitions} = {partition}, which is the partition. Each message with this key goes "
+            f"to {TOPIC}-{partition}, "
             "as long as the number of partitions stays the same."
         )
     _at(recording, "partition")
@@ -421,9 +425,9 @@ def tell_batch(recording: Recording, travel: Travel) -> None:
     add_log(recording, _BATCH, KAFKA, travel.request)
     _at(recording, "batch")
     recording.step(
-        f"The record waits in a batch for {TOPIC}-{travel.place.partition}, in memory: send has "
-        "returned, but a crash would lose it. It is bytes already, in the layout of Kafka's "
-        f"clients. Another record {alike} came before it.",
+        f"The record waits in memory, in a batch for {TOPIC}-{travel.place.partition}. The call of "
+        "send has returned, but a crash would lose the record. It has the layout of a message of "
+        f"Kafka's clients already. Another record {alike} came before it.",
         ask=what_the_batch_says(slot, travel.place.offset),
         focus=[ours],
         values={"records": len(ends), "offset in the batch": slot, "batch bytes": ends[-1]},
@@ -455,13 +459,13 @@ def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None
     recording.step(
         f"The leader writes the message after the last one, with its offset, in the dialect of "
         f"the topic: {count(located.message.length_bytes, 'byte')} from byte {located.position} "
-        "on. Nothing in the file is ever changed; it only grows.",
+        "on. The bytes in the file never change. The file only grows.",
         focus=[ours],
         values={"dialect": dialect.name, "offset": place.offset, "position": located.position},
     )
     recording.step(
-        "The producer hears where the record is. Its callback and the interceptors are told, and "
-        "the memory of the batch is free again.",
+        "The producer gets the offset of the record. It tells its callback and the interceptors, "
+        "and the memory of the batch is free again.",
         values={"topic": place.topic, "partition": place.partition, "offset": place.offset},
     )
 
@@ -478,15 +482,16 @@ def tell_index(recording: Recording, travel: Travel) -> None:
     _at(recording, "index")
     since = "the message of the last entry" if before else "the beginning of the .log"
     has_entry = is_due(located.position, last, interval)
-    said = f"not above index.interval.bytes = {interval}. So the message gets no index entry."
+    said = f"not more than index.interval.bytes = {interval}, so the message gets no index entry."
     if has_entry:
-        said = f"above index.interval.bytes = {interval}. So the message gets an index entry."
+        said = f"more than index.interval.bytes = {interval}, so the message gets an index entry."
     at = ByteRange(name, slot * ENTRY_SIZE_BYTES, (slot + 1) * ENTRY_SIZE_BYTES)
     recording.step(
-        f"From {since} it is {located.position} − {last} = {distance} bytes, {said}",
+        f"The message begins {located.position} − {last} = {distance} bytes after {since}. That is "
+        f"{said}",
         focus=[at] if has_entry else [],
         values={"entries": len(entries), "distance": distance, "interval": interval},
-        tables=[Table("index entries", ("relative offset", "position"), tuple(entries))],
+        tables=[Table("Index entries", ("relative offset", "position"), tuple(entries))],
     )
 
 
@@ -518,18 +523,18 @@ def tell_search(recording: Recording, travel: Travel) -> None:
     probes = tuple((probe.slot, probe.value) for probe in trace.probes(ENTRIES))
     recording.spend(probes=len(probes))
     begin = entry.position if entry else 0
-    said = f"No entry is low enough: reading begins at byte {begin}."
+    said = f"No entry is low enough, so reading begins at byte {begin}."
     if entry:
         said = (
-            f"The nearest one that is not above: offset {segment.base_offset} + "
+            f"The greatest entry that is not above it says that offset {segment.base_offset} + "
             f"{entry.relative_offset} begins at byte {entry.position}."
         )
     recording.step(
-        f"A binary search in the index, for {offset} − {segment.base_offset} = "
-        f"{offset - segment.base_offset}. {said}",
+        f"A binary search in the index looks for {offset} − {segment.base_offset} = "
+        f"{offset - segment.base_offset}, the relative offset. {said}",
         ask=where_reading_begins(entry, located.position),
         values={"segment": segment.name, "start": begin},
-        tables=[Table("entries probed", ("slot", "relative offset"), probes)],
+        tables=[Table("Entries probed", ("slot", "relative offset"), probes)],
     )
     _tell_walk(recording, travel)
 
@@ -541,11 +546,11 @@ def _tell_walk(recording: Recording, travel: Travel) -> None:
     end = located.position + located.message.length_bytes
     recording.spend(reads=1, bytes=located.scanned_bytes)
     recording.step(
-        f"From there the .log is read message by message, until offset {travel.place.offset} is "
-        f"there: at byte {located.position}.",
+        f"From there, the .log is read message by message. Offset {travel.place.offset} is found "
+        f"at byte {located.position}.",
         focus=[ByteRange(segment.log_path.name, located.position, end)],
         values=_found_values(travel),
-        tables=[Table("the walk", ("byte", "offset there"), stands, (len(stands) - 1,))],
+        tables=[Table("The walk", ("byte", "offset there"), stands, (len(stands) - 1,))],
     )
 
 
@@ -555,7 +560,8 @@ def tell_consumer(recording: Recording, travel: Travel) -> None:
     share = ", ".join(map(str, travel.share))
     _at(recording, "group")
     recording.step(
-        f"A consumer joins the group {GROUP}. It is alone there, so it gets all partitions. The "
+        f"A consumer joins the group {GROUP}. It is the only member, so it gets all partitions. "
+        "The "
         "group has no committed offsets yet, so it begins with the first messages "
         "(auto.offset.reset = earliest).",
         values={"group": GROUP, "share": share},
@@ -565,16 +571,16 @@ def tell_consumer(recording: Recording, travel: Travel) -> None:
         (one.offset, shown(one.key, SHOWN_BYTES), shown(one.value, SHOWN_BYTES))
         for one in mine[-_SHOWN_RECORDS:]
     )
-    title = f"the last records of {TOPIC}-{place.partition}"
+    title = f"The last records of {TOPIC}-{place.partition}"
     recording.step(
         f"poll returns {count(len(travel.polled), 'record')}, partition by partition. In each "
-        "partition they are in the order of their offsets; between partitions there is no order.",
+        "partition they are in the order of their offsets. Between partitions there is no order.",
         values={"records": len(travel.polled), "next offset": travel.position},
         tables=[Table(title, ("offset", "key", "value"), rows, (len(rows) - 1,))],
     )
     recording.step(
-        "The consumer commits its position in each partition: the offset of the next record to "
-        f"read. Whoever reads {TOPIC}-{place.partition} for this group later begins there.",
+        "The consumer commits its position in each partition, which is the offset of the next "
+        f"record to read. The next member that reads {TOPIC}-{place.partition} begins there.",
         ask=what_is_committed(place.offset, travel.committed, len(travel.polled), located.position),
         values={
             "topic": place.topic,
@@ -618,7 +624,7 @@ def document(
     if len(line) > MOST_BYTES:
         raise ValueError(f"a line of {len(line)} bytes; a step-through shows {MOST_BYTES} at most")
     split = split_line(line, separator)
-    recording = Recording("journey", "The way of a line, from its source to a committed offset")
+    recording = Recording("journey", "How a line becomes a message, and is stored, found and read")
     add_line(recording, split)
     travel = send_through(split, dialect, partitions, chance)
     tell_client(recording, travel)

@@ -86,16 +86,16 @@ def readings(key: bytes, partitions: int) -> dict[str, int]:
 
 
 _THOUGHTS = {
-    "abs": "That is the absolute value. Kafka clears the sign bit instead, which gives another "
-    "number for every negative hash.",
-    "unsigned": "That takes the hash as an unsigned number. Java has no unsigned int: Kafka clears "
-    "the sign bit.",
-    "Python %": "That is Python's % on the negative hash. Its result is never negative, but it is "
-    "not what Java computes.",
+    "abs": "That takes the absolute value. Kafka sets the sign bit to 0 instead, which gives "
+    "another number for every negative hash.",
+    "unsigned": "That takes the hash for a number without a sign. But Java has no such int, so "
+    "Kafka sets the sign bit to 0.",
+    "Python %": "That is Python's % with the negative hash. Its result is never negative, but "
+    "Java computes another one.",
     "C remainder": "That is the remainder in C and Java, which keeps the sign. No partition has a "
-    "negative number, so the sign must go before the division.",
-    "CRC-32": "That is CRC-32 of the key, which other clients use by default. Kafka's Java client "
-    "uses murmur2.",
+    "negative number, so Kafka removes the sign before the division.",
+    "CRC-32": "That is the CRC-32 of the key, which some other clients use by default. Kafka's "
+    "Java client uses murmur2.",
 }
 
 
@@ -106,7 +106,7 @@ def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
     """
     if partitions < 1:
         raise ValueError(f"{partitions} partitions: give at least 1")
-    recording = Recording("murmur2", "How murmur2 leads from a key to its partition")
+    recording = Recording("murmur2", "How murmur2 turns a key into a partition")
     recording.file(_FILE, key, _fields(key))
     told: dict[str, Value] = {"key": shown_in(key, _SHOWN_COLUMNS)}
     _say_key(recording, key, told)
@@ -122,7 +122,7 @@ def result(key: bytes, partitions: int) -> Document:
     >>> dict(result(b"TT0124", 15).final.values)["partition"]
     10
     """
-    recording = Recording("murmur2", "From the hash of a key to its partition")
+    recording = Recording("murmur2", "How the hash of a key becomes a partition")
     _say_result(recording, key, partitions, {})
     return recording.document()
 
@@ -143,8 +143,9 @@ def _fields(key: bytes) -> list[Field]:
 def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> None:
     words, tail = divmod(len(key), 4)
     said = (
-        f"The key has {len(key)} bytes. murmur2 takes them as words of four bytes, least "
-        f"significant byte first: {words} here, and a tail of {tail}."
+        f"The key has {len(key)} bytes. murmur2 reads them as words of four bytes, least "
+        f"significant byte first. Here it reads {count(words, 'word')}. The other "
+        f"{count(tail, 'byte')} are the tail."
     )
     focus = [ByteRange(_FILE, 0, len(key))] if key else []
     values = {**told, "length": len(key), "words": words, "tail": tail}
@@ -155,15 +156,17 @@ def _say_round(
     recording: Recording, key: bytes, number: int, one: Round, told: Mapping[str, Value]
 ) -> None:
     said = {
-        "length": f"The hash begins with the seed 0x{SEED:08x}, and the length by exclusive or. So "
-        "keys that differ only in zero bytes at the end get different hashes.",
+        "length": f"The hash h begins as the seed 0x{SEED:08x}, combined with the length by "
+        "exclusive or (xor). So keys that differ only in zero bytes at the end get different "
+        "hashes.",
         "word": f"Bytes {one.start} to {one.end - 1}: the word is multiplied by "
-        f"0x{MULTIPLIER:08x}, mixed with its own upper 8 bits, and multiplied again; that is k. "
-        "The hash is multiplied, then k comes in by exclusive or. All numbers are cut to 32 bits.",
-        "tail": f"Bytes {one.start} to {one.end - 1} are no whole word. They come in by exclusive "
-        "or, and the hash is multiplied once.",
-        "shift by 13": "The upper bits go into the lower ones: exclusive or with the hash shifted "
-        "by 13, and a last multiplication.",
+        f"0x{MULTIPLIER:08x}. Then its upper 8 bits are mixed into its lower bits (k ^= k >>> 24), "
+        "and it is multiplied again. The result is k. Now the hash is multiplied, and combined "
+        "with k by xor. All numbers keep 32 bits.",
+        "tail": f"Bytes {one.start} to {one.end - 1} are the tail. The hash is combined with them "
+        "by xor, then multiplied.",
+        "shift by 13": "The upper bits are mixed into the lower ones, h ^= h >>> 13. Then the "
+        "hash is multiplied for the last time.",
         "shift by 15": "Then h ^= h >>> 15.",
     }[one.what]
     focus = [ByteRange(_FILE, one.start, one.end)] if one.end else []
@@ -182,15 +185,16 @@ def _say_result(
     hashed = murmur2(key)
     positive = to_positive(hashed)
     values: dict[str, Value] = {**told, "h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
-    sign = "Its highest bit is set, so it is negative" if hashed < 0 else "It is not negative here"
+    sign = "Its highest bit is 1, so it is negative" if hashed < 0 else "Its highest bit is 0, so "
+    "it is not negative"
     recording.step(
-        f"Java has signed integers: the 32 bits are the number {hashed}. {sign}.",
+        f"Integers in Java have a sign. For Java, the 32 bits are the number {hashed}. {sign}.",
         values=values,
         picture=_picture(key, 0, 0, {"h": hashed & _MASK}),
     )
     values["without the sign bit"] = positive
     recording.step(
-        "Kafka clears the sign bit: & 0x7fffffff. This is not the absolute value.",
+        "Kafka sets the sign bit to 0 (h & 0x7fffffff). The result is not the absolute value.",
         values=values,
         picture=_picture(key, 0, 0, {"h": hashed & _MASK, "positive": positive}),
     )
@@ -199,7 +203,7 @@ def _say_result(
     question = ask(
         f"Which partition of {partitions} does this key go to? The hash is {hashed}.",
         str(right),
-        f"{positive} % {partitions}, after the sign bit was cleared.",
+        f"{positive} % {partitions}, after Kafka has set the sign bit to 0.",
         {str(results[name]): thought for name, thought in reversed(_THOUGHTS.items())},
     )
     rows = tuple((name, result) for name, result in results.items())
@@ -207,7 +211,8 @@ def _say_result(
         f'Six readings of "hash modulo {partitions}"', ("reading", "partition"), rows, (0,)
     )
     recording.step(
-        f"{positive} % {partitions} = {right}: the partition. {_what_the_key_shows(results)}",
+        f"{positive} % {partitions} = {right}, which is the partition. "
+        f"{_what_the_key_shows(results)}",
         ask=question if len(question.choices) > 1 else None,
         values={**values, "partition": right},
         tables=[table],
@@ -258,7 +263,7 @@ def _partition_picture(results: Mapping[str, int], partitions: int) -> Picture:
         if 0 <= at < partitions
     ]
     return Picture(
-        "The partition; with a dashed edge, where the other readings lead",
+        "The partition. The dashed ones are where the other readings lead",
         (PictureLane("partitions", 0, partitions, tuple(bars)),),
     )
 
@@ -271,7 +276,7 @@ def _what_the_key_shows(results: dict[str, int]) -> str:
     if agree:
         return (
             f"{agree} of the other readings {'gives' if agree == 1 else 'give'} the same "
-            "partition: a test with this key alone does not find their error."
+            "partition. So a test with this key alone does not find their mistake."
         )
     if len(set(wrong)) == len(wrong):
         return (
@@ -279,6 +284,6 @@ def _what_the_key_shows(results: dict[str, int]) -> str:
             "client makes."
         )
     return (
-        "The five common mistakes give other numbers, but some of them the same one. So this key "
-        "does not show which of them a client makes."
+        "The five common mistakes give other numbers, but two of them or more give the same "
+        "number. So this key does not show which mistake a client makes."
     )

@@ -60,8 +60,10 @@ def document(dialect: Dialect = KAFKA, key: bytes = b"k", value: bytes = b"v") -
     Raises ValueError for an empty key, and for a key and a value that are too long to show.
     """
     if not key:
-        raise ValueError("the key is empty: give one that is not, to compare it with an empty one")
-    recording = Recording("null-or-empty", f"What tells null from empty ({dialect.name} dialect)")
+        raise ValueError("the key is empty: give a key with bytes, to compare it with an empty one")
+    recording = Recording(
+        "null-or-empty", f"How null and empty differ on disk ({dialect.name} dialect)"
+    )
     made = cases(dialect, key, value)
     for one in made.values():
         if one.data is not None:
@@ -90,25 +92,27 @@ def _say_keys(recording: Recording, dialect: Dialect, made: dict[str, KeyAndValu
     none, empty, some = (made[name] for name in ("no key", "empty key", "a key"))
     recording.show(none.name)
     recording.step(
-        "A message without a key. Its key length is -1, ff ff ff ff, and no key bytes follow. -1 "
-        "is not a length: it is the mark for null, which means that there is nothing.",
+        "A message without a key. Its key length is -1, in hex ff ff ff ff, and no key bytes "
+        "follow. -1 is not a length. It marks null, which means that there is no key.",
         focus=[_focus(dialect, none, "key length")],
         values=none.told,
     )
     recording.show(empty.name)
     question = ask(
-        "The next message has an empty key. How many bytes longer is it than the one without?",
+        "The next message has an empty key. How many bytes longer is it than the message without "
+        "a key?",
         str(len(empty.data or b"") - len(none.data or b"")),
         "Both have a key length and no key bytes.",
         {
-            "1": "An empty text has no byte at its end: its length says where it ends.",
-            "4": "The key length is there in both; without a key it is -1.",
-            "-4": "A message without a key still has a key length: it is -1.",
+            "1": "No byte marks the end of a text. Its length says where it ends.",
+            "4": "Both messages have a key length. Without a key it is -1.",
+            "-4": "A message without a key has a key length, too. It is -1.",
         },
     )
     recording.step(
         "An empty key is a key that has 0 bytes. Its key length is 0, and no key bytes follow. "
-        f"Only the fields {_differences(dialect, none, empty)} differ.",
+        f"Only the fields {_differences(dialect, none, empty)} differ from the message without a "
+        "key.",
         ask=question,
         focus=[_focus(dialect, empty, "key length")],
         values=empty.told,
@@ -127,10 +131,10 @@ def _say_key(
         for parts in [_parts(dialect, one)]
     )
     recording.step(
-        "A key with bytes, to compare. The key length alone tells the three apart.",
+        "For comparison, a key with bytes. The key length alone shows which of the three it is.",
         focus=[ByteRange(some.name, 18, 22 + len(some.key or b""))],
         values=some.told,
-        tables=[Table("Three keys", ("message", "key", "key length", "its bytes"), rows)],
+        tables=[Table("Three keys", ("message", "key", "key length", "in hex"), rows)],
     )
     recording.hide(none.name)
     recording.hide(some.name)
@@ -142,11 +146,12 @@ def _say_partition(recording: Recording, key: bytes) -> None:
         f"A producer hashes keys with murmur2 over {PARTITIONS} partitions. Which partition does "
         "an empty key go to?",
         f"partition {partition}",
-        "It is hashed like any other key, so it always goes there.",
+        "An empty key is hashed like any other key. So it always goes to this partition.",
         {
-            "partition 0": "The hash of no bytes is not 0: it begins with a seed.",
-            "any partition": "That is so for a message without a key. An empty key is a key.",
-            "none: it is refused": "An empty key is a key, and allowed.",
+            "partition 0": "The hash of no bytes is not 0, because the hash begins with a seed.",
+            "any partition": "That is right for a message without a key. But an empty key is a "
+            "key.",
+            "none: it is refused": "An empty key is a key, and it is allowed.",
         },
     )
     rows = tuple(
@@ -159,18 +164,21 @@ def _say_partition(recording: Recording, key: bytes) -> None:
     )
     columns = ("key", "key is None", "not key", "partition")
     recording.step(
-        f"An empty key is hashed: it always goes to partition {partition} of {PARTITIONS}. Without "
-        "a key the partitioner is free to choose. In Python `not key` is true for both, so a "
-        "program that asks this confuses them; ask `key is None`.",
+        f"An empty key is hashed, so it always goes to partition {partition} of {PARTITIONS}. "
+        "Without a key, the partitioner is free to choose. In Python, “not key” is true for both, "
+        "so a program with this test confuses them. The test “key is None” does not.",
         ask=question,
-        tables=[Table("Two ways to ask in Python", columns, rows, (0, 1))],
+        tables=[Table("Two tests in Python", columns, rows, (0, 1))],
     )
 
 
 def _say_empty_value(recording: Recording, dialect: Dialect, one: KeyAndValue) -> None:
     recording.hide("empty key")
     recording.show(one.name)
-    said = "There is no value length in this dialect: the message ends after the key."
+    said = (
+        "This dialect has no value length. The value has no bytes, so the message ends after the "
+        "key."
+    )
     focus = ByteRange(one.name, 18, len(one.data or b""))
     if dialect.has_value_length:
         said = "Its value length is 0, and no bytes follow."
@@ -189,20 +197,20 @@ def _say_null_value(recording: Recording, dialect: Dialect, made: dict[str, KeyA
         return
     recording.show(null.name)
     question = ask(
-        "Now the value is null. Which value length stands in the message?",
+        "Now the value is null. What is the value length in the message?",
         str(_parts(dialect, null)["value length"].number),
-        "-1 is the mark for null, as for the key.",
+        "-1 marks null, as for the key.",
         {
             "0": "That is the length of an empty value, which is a value.",
-            "4": 'That would be the text "null". Null is no text.',
-            "none: the field is left out": "A reader could not know that. The field is always "
-            "there.",
+            "4": 'That is the length of the text "null". But null is not a text.',
+            "none: the field is left out": "Then a reader could not know where the value begins. "
+            "The field is always there.",
         },
     )
     recording.step(
         "A null value has the value length -1, and no bytes follow. Only the fields "
         f"{_differences(dialect, made['empty value'], null)} differ from the empty value. Kafka's "
-        "log compaction takes a null value as: delete this key. An empty value deletes nothing.",
+        "log compaction deletes a key whose value is null. An empty value deletes nothing.",
         ask=question,
         focus=[_focus(dialect, null, "value length")],
         values=null.told,
@@ -213,17 +221,17 @@ def _say_refused(recording: Recording, dialect: Dialect, null: KeyAndValue) -> N
     question = ask(
         "Now the value is null. What does the engine do in this dialect?",
         "it refuses the message",
-        "There is no field in which null could be told from empty.",
+        "No field could show if the value is null or empty.",
         {
-            "it writes an empty value": "Then a reader gets an empty value for a null one, and "
-            "nobody is told.",
+            "it writes an empty value": "Then a reader gets an empty value in place of null, and "
+            "nobody notices.",
             "it writes the length -1": "This dialect has no value length that could be -1.",
-            'it writes the text "null"': "Then a reader gets four letters. Null is no text.",
+            'it writes the text "null"': "Then a reader gets four letters. But null is not a text.",
         },
     )
     recording.step(
-        "A null value is refused: without a value length, its bytes would be those of an empty "
-        "value. An error is better than a message that comes back as another one.",
+        "A null value is refused. Without a value length, its bytes would be the same as those of "
+        "an empty value. An error is better than a message that changes when it is read.",
         ask=question,
         values={**null.told, "error": str(NullValueError(dialect.name))},
     )
@@ -241,25 +249,25 @@ def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Key
             read = (_text(message.key), _text(message.value))
         rows.append((one.name, _text(one.key), _text(one.value), *read))
     question = ask(
-        f"The {len(made)} messages are written and read again. How many come back as they were?",
+        f"The {len(made)} messages are written, then read. How many are the same as before?",
         str(same_count),
-        "The lengths -1 and 0 keep null and empty apart, and what cannot be kept is refused.",
+        "The lengths -1 and 0 keep null and empty apart. A message that cannot be kept is refused.",
         {
             "5": "A null value cannot be written in this dialect.",
-            "4": "Null and empty have different lengths in this dialect, for keys and for values.",
+            "4": "In this dialect null and empty have different lengths, for keys and for values.",
             "3": "An empty key and an empty value come back as empty, not as null.",
-            "1": "Length 0 and length -1 do survive.",
+            "1": "The lengths 0 and -1 are kept, too.",
         },
     )
     refused_count = sum(one.data is None for one in made.values())
     marked = tuple(number for number, row in enumerate(rows) if row[3] == "refused")
     columns = ("message", "key", "value", "key read", "value read")
     recording.step(
-        f"Written and read again: {same_count} come back as they were, {refused_count} refused. "
-        "No message comes back as another one.",
+        f"The messages are written, then read. {same_count} are the same as before, "
+        f"{refused_count} were refused. No message has changed.",
         ask=question,
         values={"the same": same_count, "refused": refused_count},
-        tables=[Table("What comes back", columns, tuple(rows), marked)],
+        tables=[Table("What is read", columns, tuple(rows), marked)],
     )
 
 

@@ -134,14 +134,16 @@ def who_is_first(joined: Sequence[str], ordered: Sequence[str]) -> Ask | None:
     """Ask for the order in which members are served."""
     return question_with_enough_choices(
         ask(
-            f"The members joined in the order {', '.join(joined)}. Who is served first?",
+            f"The members joined in the order {', '.join(joined)}. Which member is served first?",
             ordered[0],
-            "An assignor sorts the members by their ids, as texts. So its answer does not depend "
-            "on who was faster.",
+            "An assignor sorts the members by their ids, as texts. So the answer does not depend "
+            "on which member was faster.",
             {
-                ordered[-1]: "That is the greatest id. The order is ascending.",
-                joined[-1]: "That is the last one to join. When a member joined does not count.",
-                joined[0]: "That is the first one to join. When a member joined does not count.",
+                ordered[-1]: "That is the greatest id. But the smallest id comes first.",
+                joined[-1]: "That is the last member that joined. But the time of joining does "
+                "not count.",
+                joined[0]: "That is the first member that joined. But the time of joining does "
+                "not count.",
             },
         )
     )
@@ -155,14 +157,14 @@ def shares_of_range(topic: str, partitions: int, members: int) -> Ask | None:
             f"range: {topic} has P = {partitions} partitions, the group has C = {members} members. "
             "How many does each member get, in order?",
             _counts(range_runs(partitions, members)),
-            f"P div C = {each} for everybody, and one more for the first P mod C = {extra}.",
+            f"Each member gets P div C = {each}. The first P mod C = {extra} get one more.",
             {
-                _counts(multiple_runs(partitions, members)): "That rounds P / C up for everybody: "
-                "it is the documents' other rule, multiple.",
-                _listed([each] * members): "That leaves the remainder to nobody. Then some "
-                "partitions would never be read.",
+                _counts(multiple_runs(partitions, members)): "That rounds P / C up for each "
+                "member. It is the other rule of the documents, multiple.",
+                _listed([each] * members): "That gives the remainder to no member. Then nobody "
+                "would read these partitions.",
                 _listed(_to_last(partitions, members)): "That gives the remainder to the last "
-                "member. It goes to the first members, one each.",
+                "member. But the first members get it, one partition each.",
             },
         )
     )
@@ -178,12 +180,13 @@ def totals_of_range(
             f"range, {count(len(topics), 'topic')}: how many partitions does each member get in "
             "all?",
             _listed(len(assignment[member]) for member in ordered),
-            "Each topic is shared out from the first member on, so its extras add up.",
+            "Each topic is shared out from the first member on. So the first members get the "
+            "remainder of each topic.",
             {
                 _listed(map(sum, zip(*lasts, strict=True))): "That gives the remainder of each "
-                "topic to the last member. It goes to the first ones.",
-                _counts(range_runs(sum(topics.values()), len(ordered))): "That shares out the "
-                "partitions of all topics as one list. range does so topic by topic.",
+                "topic to the last member. But the first members get it.",
+                _counts(range_runs(sum(topics.values()), len(ordered))): "That shares out all "
+                "partitions of all topics as one list. But range shares out one topic at a time.",
             },
         )
     )
@@ -198,13 +201,14 @@ def last_share_of_multiple(topic: str, partitions: int, members: int) -> Ask | N
             f"multiple: {topic} has {count(partitions, 'partition')}, and M = {partitions} / "
             f"{members} rounded up = {each}. How many does the last member get?",
             str(last),
-            f"Those before it take {partitions - last} of {partitions}.",
+            f"The members before it take {partitions - last} of {partitions}.",
             {
-                str(each + 1): "That gives the remainder to the last member, on top of M. M is "
-                "rounded up, so nothing is left over.",
-                str(each): "That is M. But M is rounded up, so there may not be enough for all.",
-                str(partitions // members): "That is what range gives it. Here every member "
-                "before it takes a whole M.",
+                str(each + 1): "That adds a remainder to M for the last member. But M is rounded "
+                "up, so there is no remainder.",
+                str(each): "That is M. But M is rounded up, so there may not be enough partitions "
+                "for all members.",
+                str(partitions // members): "That is the answer of range. By multiple, each "
+                "member before the last one takes M.",
             },
         )
     )
@@ -218,15 +222,17 @@ def first_of_topic(
     last, after = ordered[taker - 1], ordered[(taker + 1) % len(ordered)]
     return question_with_enough_choices(
         ask(
-            f"roundrobin has dealt {count(dealt, 'partition')}, the last one to {last}. Who gets "
+            f"roundrobin has given out {count(dealt, 'partition')}, the last one to {last}. Who "
+            "gets "
             f"{topic}-0?",
             ordered[taker],
-            f"The turn goes on after {last}, whatever the topic: all topics are one list.",
+            f"The turn goes on after {last}, also for another topic. For roundrobin all topics are "
+            "one list.",
             {
-                last: f"{last} had the last one. Each member gets one in turn.",
-                after: f"That passes over {ordered[taker]}. Each member gets one in turn.",
-                ordered[0]: "That begins anew for each topic, as range does. roundrobin goes on "
-                "where it was.",
+                last: f"{last} got the last one. Each member gets one partition in turn.",
+                after: f"That leaves out {ordered[taker]}. Each member gets one partition in turn.",
+                ordered[0]: "That begins again for each topic, as range does. But roundrobin goes "
+                "on where it was.",
             },
         )
     )
@@ -241,15 +247,15 @@ def how_many_move(
             f"{joining} joins. How many of the {partitions} partitions get another owner, by "
             f"{name}?",
             str(moved),
-            f"{gained} go to {joining}, and {moved - gained} from one of the others to another "
-            "one.",
+            f"{gained} go to {joining}. {moved - gained} go from one of the other members to "
+            "another one.",
             {
-                str(partitions): "That gives everything to another member. All members stop "
-                "reading for a moment, but some get back what they had.",
-                "0": "That leaves the new member without any until another one leaves. But a "
-                "group shares out anew whenever a member joins.",
-                str(gained): f"That counts only what {joining} gets. But the others are served in "
-                "other places now, too.",
+                str(partitions): "That gives each partition to another member. All members stop "
+                "reading for a moment. But some get back partitions that they had.",
+                "0": "That leaves the new member without partitions until another member leaves. "
+                "But a group makes a new assignment whenever a member joins.",
+                str(gained): f"That counts only what {joining} gets. But the runs of the other "
+                "members change, too.",
             },
         )
     )
@@ -311,21 +317,24 @@ def document(
     plan = JoinPlan(dict(sorted(topics.items())), tuple(members), joining)
     _check(plan)
     before = {name: make_assignor(name).assign(plan.topics, plan.asking()) for name in ASSIGNORS}
-    recording = Recording("range", "Who gets which partition: range, multiple and round robin")
+    recording = Recording(
+        "range", "How three assignors share out partitions: range, multiple, round robin"
+    )
     joined = tuple(enumerate(plan.members))
     recording.step(
-        f"{count(len(plan.members), 'member')} of a group read "
-        f"{count(len(plan.topics), 'topic')}. An assignor decides who gets which partition; each "
-        "partition goes to exactly one member of the group.",
+        f"{count(len(plan.members), 'member')} of a group read {count(len(plan.topics), 'topic')}. "
+        "An assignor decides which member gets which partition. Each partition goes to exactly "
+        "one member of the group.",
         values={topic: count(partitions, "partition") for topic, partitions in plan.topics.items()},
-        tables=[Table("members in the order in which they joined", ("joined", "member"), joined)],
+        tables=[Table("Members in the order in which they joined", ("joined", "member"), joined)],
         picture=owners(plan.topics, {member: [] for member in plan.ordered}),
     )
     recording.step(
-        "An assignor first sorts the members by their ids, as texts; i is a member's place.",
+        "An assignor first sorts the members by their ids, as texts. The number i is the place of "
+        "a member in this order, from 0 on.",
         ask=who_is_first(plan.members, plan.ordered),
         values={"partitions": sum(plan.topics.values()), "members": len(plan.members)},
-        tables=[Table("members in order", ("i", "member"), tuple(enumerate(plan.ordered)))],
+        tables=[Table("Members in order", ("i", "member"), tuple(enumerate(plan.ordered)))],
         picture=owners(plan.topics, {member: [] for member in plan.ordered}),
     )
     _say_range(recording, plan, before["range"])
@@ -361,7 +370,8 @@ def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> 
     given: Assignment = {member: [] for member in plan.ordered}
     recording.step(
         f"range shares out one topic at a time. Of {topic}, each member gets P div C = {each}. The "
-        f"first P mod C = {extra} in order get one more. Each share is a run of neighbours.",
+        f"first P mod C = {extra} of them get one more. The partitions of a member have "
+        "consecutive numbers: they are a run.",
         ask=shares_of_range(topic, partitions, len(plan.members)),
         values=values,
         tables=[grid("range", topic, partitions, given)],
@@ -379,8 +389,8 @@ def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> 
     for topic, partitions in others:
         is_last = topic == others[-1][0]
         recording.step(
-            f"{topic} is shared out by itself, from {plan.ordered[0]} on again. So the first "
-            "members get one more of every topic that has a remainder.",
+            f"{topic} is shared out separately, again from {plan.ordered[0]} on. So the first "
+            "members get one more partition of each topic that has a remainder.",
             ask=totals_of_range(plan.topics, plan.ordered, assignment) if is_last else None,
             values={f"{member} in all": len(assignment[member]) for member in plan.ordered},
             tables=[grid("range", topic, partitions, assignment)],
@@ -394,8 +404,8 @@ def _say_multiple(recording: Recording, plan: JoinPlan, assignment: Assignment) 
         shares = multiple_runs(partitions, members)
         each, last = shares[0][1], shares[-1][1]
         recording.step(
-            f"multiple, the documents' other rule: member i gets the partitions i × M to (i + 1) × "
-            f"M − 1 of {topic}, as far as they exist.",
+            "multiple is the other rule of the documents. Member i gets the partitions i × M to "
+            f"(i + 1) × M − 1 of {topic}, if they exist.",
             ask=last_share_of_multiple(topic, partitions, members),
             values={"P": partitions, "C": members, "M": each, "last member": last},
             tables=[grid("multiple", topic, partitions, assignment, marked=(members - 1,))],
@@ -408,9 +418,9 @@ def _say_round_robin(recording: Recording, plan: JoinPlan, assignment: Assignmen
     for topic, partitions in plan.topics.items():
         taker = next(i for i, id in enumerate(plan.ordered) if (topic, 0) in assignment[id])
         recording.step(
-            f"roundrobin deals the partitions of {topic} one by one, like cards.",
+            f"roundrobin gives out the partitions of {topic} one by one, each to the next member.",
             ask=first_of_topic(topic, plan.ordered, assignment, dealt) if dealt else None,
-            values={"dealt before": dealt, f"{topic}-0 goes to": plan.ordered[taker]},
+            values={"given out before": dealt, f"{topic}-0 goes to": plan.ordered[taker]},
             tables=[grid("roundrobin", topic, partitions, assignment, marked=(taker,))],
             picture=owners({topic: partitions}, assignment),
         )
@@ -424,11 +434,12 @@ def _say_side_by_side(
         (id, *(len(before[name][id]) for name in ASSIGNORS)) for id in plan.ordered
     )
     recording.step(
-        "All three answers on one grid. range and multiple keep neighbours together, and are even "
-        "for each topic at best; roundrobin scatters them, and is even over all topics.",
+        "All three answers on one grid. range and multiple give runs, and share out each topic "
+        "separately. roundrobin gives no runs, and shares out all topics together, as evenly as "
+        "possible.",
         tables=[
             *grids_side_by_side(plan.topics, before),
-            Table("partitions of each member in all", ("member", *ASSIGNORS), counts),
+            Table("Partitions of each member in all", ("member", *ASSIGNORS), counts),
         ],
         picture=owners(plan.topics, before["roundrobin"]),
     )
@@ -442,8 +453,9 @@ def _say_joining(recording: Recording, plan: JoinPlan, before: Mapping[str, Assi
     gained = {name: len(after[name][joining]) for name in ASSIGNORS}
     for name in ASSIGNORS:
         recording.step(
-            f"{joining} joins, and {name} computes everything anew. {GAINED} came from another "
-            f"member, {LOST} went to another one: {count(moved[name], 'partition')} in all.",
+            f"{joining} joins, and {name} makes a new assignment. In the grid, {GAINED} marks a "
+            f"partition that came from another member, {LOST} one that went to another member. "
+            f"{count(moved[name], 'partition')} moved.",
             ask=how_many_move(name, joining, partitions, moved=moved[name], gained=gained[name]),
             values={"moved": moved[name], f"{joining} gets": gained[name]},
             tables=[
@@ -457,10 +469,12 @@ def _say_joining(recording: Recording, plan: JoinPlan, before: Mapping[str, Assi
     fewest = len(moves(before["range"], kept))
     rows = [(name, moved[name], gained[name]) for name in ASSIGNORS]
     rows.append(("sticky, after range", fewest, len(kept[joining])))
-    title, columns = f"moved when {joining} joined", ("assignor", "moved", f"{joining} gets")
+    title = f"Partitions that moved when {joining} joined"
+    columns = ("assignor", "moved", f"{joining} gets")
     recording.step(
-        "None of the three asks who had what. The new reader of a partition begins at its "
-        f"committed offset. sticky asks: after range's first answer, it moves {fewest}.",
+        "None of the three looks at who had which partition. A member that gets a partition "
+        "begins at its committed offset. The assignor sticky does look: after the first answer of "
+        f"range, it moves {fewest}.",
         values={"partitions": partitions, **moved},
         tables=[*grids_side_by_side(plan.topics, after), Table(title, columns, tuple(rows))],
         picture=owners(plan.topics, kept, before["range"]),

@@ -40,17 +40,17 @@ def what_is_given_up(member: str, strategy: str) -> Ask:
     nothing = "none: it goes on reading until the new generation has begun"
     is_cooperative = make_assignor(strategy).is_cooperative
     wrong = {
-        everything: "That is an eager rebalance: everybody stops for a moment. This strategy is "
-        "cooperative.",
-        moving: "That is a cooperative rebalance. This strategy is eager: nobody knows yet which "
-        "partitions will move.",
+        everything: "That is an eager rebalance, in which all members stop for a moment. But this "
+        "strategy is cooperative.",
+        moving: "That is a cooperative rebalance. But this strategy is eager. Nobody knows yet "
+        "which partitions will move.",
         nothing: "Then two members could read one partition at the same time.",
     }
     why = {
-        everything: "This strategy is eager: a member commits, gives up everything, and only then "
-        "joins again. It may get the same partitions back.",
-        moving: "This strategy is cooperative: a member joins again with what it has. Then it "
-        "gives up what another one is to get, and a second round hands that over.",
+        everything: "This strategy is eager. A member commits, gives up all of its partitions, "
+        "and then joins again. It may get the same partitions back.",
+        moving: "This strategy is cooperative. A member joins again and keeps its partitions. "
+        "Then it gives up those that another member will get. A second round hands them over.",
     }
     right = moving if is_cooperative else everything
     question = f"{member} hears of the rebalance. What does it give up, by {strategy}?"
@@ -72,18 +72,18 @@ def when_removed(member: str, second: int, plan: RebalancePlan) -> Ask | None:
     )
     return question_with_enough_choices(
         ask(
-            f"{member} hangs from second {hung} on. In which second does the group remove it? The "
-            f"session time-out is {session} s, the heartbeat interval {interval} s.",
+            f"{member} hangs from second {hung} on. The session time-out is {session} s, the "
+            f"heartbeat interval {interval} s. In which second does the group remove {member}?",
             str(second),
             f"The session ends {session} s after the last heartbeat that arrived, which was before "
             f"second {hung}.",
             {
-                str(hung): "A group sees no processes, only calls. A member that makes none may "
-                "just be slow.",
-                str(hung + interval): "One heartbeat that does not come is no reason: the session "
-                "time-out counts.",
-                str(hung + session): "The time does not begin when it hangs, which nobody sees. It "
-                "begins with the last heartbeat.",
+                str(hung): "A group does not see processes. It sees only requests. A member that "
+                "sends none may just be slow.",
+                str(hung + interval): "One missing heartbeat is not enough. The session time-out "
+                "counts.",
+                str(hung + session): "The time counts from the last heartbeat, not from the "
+                "second in which the member hangs. Nobody sees that second.",
             },
         )
     )
@@ -103,15 +103,15 @@ def how_many_again(before: RebalanceSecond, now: RebalanceSecond) -> Ask | None:
             f"{taker} takes over partitions whose reader has stopped without a commit. How many "
             "messages are read a second time?",
             str(now.read_again),
-            "Reading goes on at the committed offset. What lies between it and what was read "
-            "comes again.",
+            "Reading goes on at the committed offset. So the messages that were read after that "
+            "offset are read again.",
             {
-                "0": "That would be exactly once. A group only knows committed offsets, not what "
-                "was read since.",
-                str(read - now.read_again): "These are read for the first time: they came while "
-                "nobody read.",
-                str(read): "These are all that is read now, from the committed offset on. Most of "
-                "them may be new.",
+                "0": "That would be exactly-once delivery. But a group knows only committed "
+                "offsets, not what was read after them.",
+                str(read - now.read_again): "These messages are read for the first time. They "
+                "came while nobody read.",
+                str(read): "These are all messages that are read now, from the committed offset "
+                "on. Some of them are new.",
             },
         )
     )
@@ -124,13 +124,14 @@ def what_is_answered(member: str, error: str) -> Ask:
     greater = "for each partition it keeps the greater offset"
     wrong = {
         accepted: "Another member reads these partitions now. The commit would undo its progress.",
-        refused: "Its session is not over: it still is a member, and nobody else has its "
+        refused: "Its session is not over. It is still a member, and no other member has its "
         "partitions.",
-        greater: "A group never compares offsets: going back is allowed. It asks who commits.",
+        greater: "A group does not compare offsets, because a member may also go back. It checks "
+        "who commits.",
     }
     right = refused if error else accepted
-    why = "It is no member any more: the group has removed it, and must not let it undo the "
-    why += "progress of others. This is called fencing."
+    why = "The group has removed it, so it is no member any more. It must not undo the progress of "
+    why += "others. This is called fencing."
     if not error:
         why = "Its session is not over, so it is a member of the current generation."
     return ask(f"{member} wakes up and commits. What does the group do?", right, why, wrong)
@@ -184,8 +185,10 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
     The last state is that of the last second. Of more than MOST_STEPS steps, those before the last
     one are left out.
     """
-    title = f"A rebalance, second by second: {count(plan.partitions, 'partition')} of {TOPIC}"
-    recording = Recording("rebalance", f"{title}, shared out by {strategy}")
+    title = (
+        f"How a group shares out {count(plan.partitions, 'partition')} of {TOPIC}, second by second"
+    )
+    recording = Recording("rebalance", f"{title} ({strategy})")
     news = [change for change in _changes(seconds, plan) if change.is_news]
     questions = _Questions(strategy, plan)
     shown = news[: MOST_STEPS - 1]
@@ -200,7 +203,9 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
         )
     last, again = seconds[-1], sum(second.read_again for second in seconds)
     said = f"In all, {count(again, 'message')} {'was' if again == 1 else 'were'} read twice. "
-    said += "That is at-least-once delivery: what was read but not committed is read again."
+    said += (
+        "That is at-least-once delivery: messages that were read but not committed are read again."
+    )
     if len(news) > len(shown):
         said += f" ({count(len(news) - len(shown), 'change')} before this step are left out.)"
     recording.step(
@@ -271,8 +276,8 @@ def _sentences(change: Change, plan: RebalancePlan) -> Iterator[str]:
         yield f"There are not enough partitions for {' and '.join(now.idle)}."
     if now.read_again:
         yield (
-            f"{count(now.read_again, 'message')} are read a second time: they were read, but not "
-            "committed."
+            f"{count(now.read_again, 'message')} are read a second time. They had been read, but "
+            "not committed."
         )
 
 
@@ -282,10 +287,10 @@ def _event_sentence(event: Event, now: RebalanceSecond) -> str:
         answer = f"The group answers: {now.error}. So it joins as a new member."
     return {
         JOINS: f"{event.member} joins.",
-        LEAVES: f"{event.member} leaves: it commits what it has read, and says goodbye.",
-        HANGS: f"{event.member} hangs: it reads nothing and sends no heartbeat. The group does "
-        "not know that.",
-        WAKES: f"{event.member} wakes up, believes that nothing has happened, and commits what it "
+        LEAVES: f"{event.member} leaves the group. Before that, it commits what it has read.",
+        HANGS: f"{event.member} hangs. It reads nothing and sends no heartbeat. The group does not "
+        "know that.",
+        WAKES: f"{event.member} wakes up. It does not know what has happened, and commits what it "
         f"had read. {answer}",
     }[event.what]
 
@@ -352,7 +357,7 @@ def _partitions(before: RebalanceSecond, now: RebalanceSecond) -> Table:
         if before.reader_by_partition[number] != now.reader_by_partition[number]
     ]
     columns = ("partition", "reader", "read to", "committed", "uncommitted")
-    return Table("partitions at the end of this second", columns, tuple(rows), tuple(marked))
+    return Table("Partitions at the end of this second", columns, tuple(rows), tuple(marked))
 
 
 def _readers_picture(seconds: Sequence[RebalanceSecond], plan: RebalancePlan) -> Picture:
@@ -395,7 +400,7 @@ def _readers(second: RebalanceSecond) -> list[str]:
 
 def _timeline(seconds: Sequence[RebalanceSecond], *, is_last: bool = True) -> Table:
     """Return seconds as rows, with who reads each partition; the last one is marked."""
-    columns = ["second", "what happens", "state", "gen"]
+    columns = ["second", "what happens", "state", "generation"]
     numbers = list(seconds[0].reader_by_partition)
     is_narrow = len(numbers) <= _MOST_COLUMNS
     columns += [f"p{n}" for n in numbers] if is_narrow else [f"p0 to p{numbers[-1]}"]
@@ -411,6 +416,6 @@ def _timeline(seconds: Sequence[RebalanceSecond], *, is_last: bool = True) -> Ta
         )
         for second in seconds
     )
-    title = f"who reads which partition ({NOBODY}: nobody), in the seconds that change something"
+    title = f"Who reads which partition ({NOBODY}: nobody), in each second with a change"
     marked = (len(rows) - 1,) if is_last else ()
     return Table(title, (*columns, "idle", "again"), rows, marked)

@@ -144,11 +144,12 @@ MESSAGES = (
     *(b"six limes", b"seven figs", b"eight nuts", b"nine grapes", b"ten cherries"),
 )
 DAMAGE = "wrong"
+_COMPARED = ("entry", "in the file", "by the rule")
 _TOLD = {
-    "missing": "The .index file is gone: it was deleted, or never copied.",
-    "short": "The .index ends inside an entry: a process died while it wrote the file.",
-    "wrong": "One position in the .index is wrong: the entry points into the middle of a message. "
-    "The file is as long as before, and its entries ascend.",
+    "missing": "The .index file is gone. It was deleted, or never copied.",
+    "short": "The .index ends inside an entry. A process died while it wrote the file.",
+    "wrong": "One position in the .index is wrong. The entry points into the middle of a message. "
+    "The file is as long as before, and its entries still rise.",
 }
 
 
@@ -192,8 +193,8 @@ class _Story:
         add_index(recording, self._before, rebuilt.before)
         whole = [ByteRange(self._before, 0, len(rebuilt.before))]
         recording.step(
-            "A segment and its index. The index is derived: every entry repeats what the .log says "
-            "itself, the offset of a message and where it begins.",
+            "A segment and its index. The index is derived from the .log. Each entry repeats what "
+            "the .log says: the offset of a message, and where it begins.",
             focus=whole,
             values={"log bytes": len(rebuilt.log_data), "index bytes": len(rebuilt.before)},
             tables=[self._entry_table("The index", rebuilt.entries)],
@@ -233,14 +234,14 @@ class _Story:
         rebuilt = self._rebuilt
         whole, now, _ = rebuilt.searches
         end = now.position + now.message.length_bytes
-        said = "it begins at byte 0"
+        said = "begins at byte 0"
         if now.index_entry:
-            said = f"it begins at entry {', '.join(map(str, now.index_entry))}"
+            said = f"begins at entry {', '.join(map(str, now.index_entry))}"
         self._recording.step(
             f"A reader looks for message {rebuilt.searched_offset}, and finds it at byte "
-            f"{now.position}. An entry counts only if its message stands where it points. So the "
-            f"reader is not misled, but its way is longer: {said}, and reads "
-            f"{now.scanned_bytes} bytes in place of {whole.scanned_bytes}.",
+            f"{now.position}. It uses an entry only if the message of the entry is really there. "
+            f"So the damage gives no wrong answer, but the way is longer. The reader {said}, and "
+            f"reads {now.scanned_bytes} bytes instead of {whole.scanned_bytes}.",
             ask=_ask_search(rebuilt.searched_offset),
             focus=[ByteRange(self._log, now.position, end)],
             tables=[self._search_table(("whole", "damaged"))],
@@ -262,14 +263,16 @@ class _Story:
         for slot, entry in enumerate(entries):
             self._recording.spend(bytes=entry.position - before)
             last = f"the last entry (at {before})" if slot else "the beginning"
-            first = "Recovery reads the .log from byte 0 on, and asks the rule for each message. "
+            first = "Recovery reads the .log from byte 0 on, and applies the rule to each message. "
             self._recording.step(
                 f"{'' if slot else first}The next message that begins more than {INTERVAL_BYTES} "
-                f"bytes after {last} is {self._offset(entry)}, at byte {entry.position}. It is "
-                f"due the entry {entry.relative_offset}, {entry.position}.",
+                f"bytes after {last} is {self._offset(entry)}, at byte {entry.position}. So it "
+                f"must have the entry {entry.relative_offset}, {entry.position}.",
                 focus=[ByteRange(self._log, entry.position, entry.position + SIZE_END)],
                 values={"position of the last entry": before, "position": entry.position},
-                tables=[self._entry_table("Entries that are due", entries[: slot + 1], [slot])],
+                tables=[
+                    self._entry_table("Entries that the rule asks for", entries[: slot + 1], [slot])
+                ],
             )
             before = entry.position
         self._recording.spend(bytes=len(self._rebuilt.log_data) - before)
@@ -288,11 +291,18 @@ class _Story:
         marked = tuple(slot for slot, (present, due) in enumerate(pairs) if present != due)
         self._recording.step(
             f"Recovery compares the file with these entries: {count(len(marked), 'entry')} "
-            f"{'differs' if len(marked) == 1 else 'differ'}. It does not ask why: it plans to "
-            "write all of the index anew.",
+            f"{'differs' if len(marked) == 1 else 'differ'}. It does not ask why. It plans to "
+            "write the whole index again.",
             ask=_ASK_PLAN,
             values={"to be rebuilt": "false" if rebuilt.planned is None else "true"},
-            tables=[Table("Two indexes", ("entry", "in the file", "due"), tuple(rows), marked)],
+            tables=[
+                Table(
+                    "The index and the rule",
+                    ("entry", "in the file", "by the rule"),
+                    tuple(rows),
+                    marked,
+                )
+            ],
         )
 
     def write(self) -> None:
@@ -306,7 +316,7 @@ class _Story:
         differing = sum(one != other for one, other in zip_longest(rebuilt.before, rebuilt.rebuilt))
         recording.step(
             f"The new index has {len(rebuilt.rebuilt)} bytes, and {differing} of them differ from "
-            "the index before the damage: the same messages, by the same rule.",
+            "the index before the damage. The messages are the same, and the rule is the same.",
             ask=_ask_difference(rebuilt, differing),
             focus=[ByteRange(name, 0, len(rebuilt.rebuilt))],
             values={"index bytes": len(rebuilt.rebuilt), "bytes that differ": differing},
@@ -333,29 +343,30 @@ def _ask_search(offset: int) -> Ask:
     return ask(
         f"A reader looks for message {offset} while the index is like this. What does it get?",
         "the message, after a longer way",
-        "The index only shortens the way. Without a right entry, a reader walks through the .log.",
+        "The index only makes the way shorter. Without a right entry, a reader walks through the "
+        ".log from its beginning.",
         {
             "an error, the index is damaged": "The message is in the .log, and the .log is valid. "
-            "No reader gives up for an index.",
-            "bytes that are no message": "That is to trust the index. An entry counts only if a "
-            "message with its offset stands where it points.",
-            "nothing, the message has no entry": "Most messages have no entry: the index is "
-            "sparse. A search walks on from the nearest one.",
+            "A reader does not stop because of an index.",
+            "bytes that are no message": "That trusts the index. But a reader uses an entry only "
+            "if the message of the entry is really there.",
+            "nothing, the message has no entry": "Most messages have no entry, because the index "
+            "is sparse. A search walks on from the nearest entry before the message.",
         },
     )
 
 
 _ASK_PLAN = ask(
-    "The file does not have exactly the entries that are due. What does recovery do?",
-    "it writes the whole index anew, from the .log",
-    "The index is derived from the .log, so it can be made again at any time.",
+    "The file does not have exactly the entries that the rule asks for. What does recovery do?",
+    "it writes the whole index again, from the .log",
+    "The index is derived from the .log, so it can be rebuilt at any time.",
     {
-        "it mends only the entries that are wrong": "Then it had to know how they became wrong. "
-        "To write all of them is simpler, and gives the same.",
-        "it cuts the .log where the index ends": "That is to trust the index. The .log is the "
-        "truth, and none of its messages may be lost for an index.",
-        "it refuses, as for damage in a .log": "What is lost in a .log is lost. What is lost in an "
-        "index is still in the .log.",
+        "it mends only the entries that are wrong": "Then it would have to know which other "
+        "entries are wrong. To write all entries is simpler, and gives the same index.",
+        "it cuts the .log where the index ends": "That trusts the index. But only the .log has "
+        "the messages, and none of them may be lost because of an index.",
+        "it refuses, as for damage in a .log": "A message that is lost in a .log cannot come "
+        "back. But all that an index says is still in the .log.",
     },
 )
 
@@ -364,7 +375,7 @@ def _ask_difference(rebuilt: Rebuilt, differing: int) -> Ask | None:
     question = ask(
         "How many bytes of the rebuilt index differ from the index before the damage?",
         str(differing),
-        "Both were made from the same messages by the same rule.",
+        "Both indexes are made from the same messages by the same rule.",
         {
             str(ENTRY_SIZE_BYTES): "That is one entry. But the rule does not depend on what was in "
             "the damaged file.",

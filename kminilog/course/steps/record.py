@@ -44,27 +44,38 @@ def _what(field: Field, start: int) -> str:
     number = value if isinstance(value, int) else 0
     match field.name:
         case "offset":
-            return f"the offset, {value}: the number of the message. No checksum covers it"
+            return (
+                f"the offset, {value}. It is the number of the message in its partition. No "
+                "checksum covers it"
+            )
         case "size":
             after = f"So the next message begins at byte {start + SIZE_END + number}"
-            return f"the size, {value}: so many bytes follow. {after}"
+            return f"the size, {value}. It counts the bytes after this field. {after}"
         case "crc":
             covered = f"everything after it, from byte {start + CRC_END} on"
-            return f"the crc, {value}: the CRC-32 of {covered}"
+            return f"the CRC, {value}. It is the CRC-32 of {covered}"
         case "magic":
-            return f"the magic byte, {value}: the version of the format. Here it must be 0"
+            return (
+                f"the magic byte, {value}. It is the version of the message format, and must be 0 "
+                "here"
+            )
         case "attributes":
             codec = CODECS.get(number & 7, "unknown")
-            return f"the attributes, {value}. Their lowest three bits name the codec: {codec}"
+            return (
+                f"the attributes, {value}. The lowest three bits name the codec of a compressed "
+                f"message: {codec}"
+            )
         case "key length" | "value length" if value == -1:
             noun = field.name.split()[0]
-            return f"the {field.name}, -1: there is no {noun}. That is not the same as an empty one"
+            return (
+                f"the {field.name}, -1: there is no {noun}. That is not the same as an empty {noun}"
+            )
         case "key length" | "value length":
             return f"the {field.name}, {value}"
         case "key" | "value":
             return f"the {field.name}: {shown(str(value).encode('utf-8', 'surrogatepass'), 60)}"
         case _:
-            return "no field: by the lengths in front of them, nothing belongs here"
+            return "no field. By the lengths before them, nothing belongs here"
 
 
 def question(field: Field, start: int, end: int) -> Ask | None:
@@ -78,30 +89,31 @@ def question(field: Field, start: int, end: int) -> Ask | None:
 
 def _of_size(size: int, start: int) -> Ask:
     return ask(
-        f"The message begins at byte {start}, its size is {size}. Where does the next one begin?",
+        f"The message begins at byte {start}, and its size is {size}. Where does the next message "
+        "begin?",
         str(start + SIZE_END + size),
-        f"The size counts what follows it: {start} + {SIZE_END} + {size}.",
+        f"The size counts the bytes after the size field: {start} + {SIZE_END} + {size}.",
         {
-            str(start + size): "That takes the size for the whole message. It counts neither the "
-            "offset nor itself.",
-            str(start + 8 + size): "That leaves out the size field itself, 4 bytes.",
-            str(start + KEY_START + size): "That counts the header twice: the size includes all "
-            "of it after byte 12.",
+            str(start + size): "That takes the size for the length of the whole message. But the "
+            "size counts neither the offset nor itself.",
+            str(start + 8 + size): "That leaves out the size field, which has 4 bytes.",
+            str(start + KEY_START + size): "That counts a part of the header twice. The size "
+            "includes the fields of the header after the size.",
         },
     )
 
 
 def _of_crc(start: int, end: int) -> Ask:
     return ask(
-        "Which bytes does the crc cover?",
+        "Which bytes does the CRC cover?",
         f"{start + CRC_END} to {end - 1}",
-        "All that follows the crc: magic, attributes, lengths, key and value.",
+        "It covers all fields after it: magic, attributes, lengths, key and value.",
         {
-            f"{start} to {end - 1}": "It cannot cover itself. Nor does it cover the offset: so a "
-            "broker can give a message its offset without a new crc.",
-            f"{start + SIZE_END} to {end - 1}": "It cannot cover itself.",
+            f"{start} to {end - 1}": "A CRC cannot cover itself. It does not cover the offset "
+            "either. So a broker can give a message its offset without a new CRC.",
+            f"{start + SIZE_END} to {end - 1}": "A CRC cannot cover itself.",
             f"{start + KEY_START} to {end - 1}": "That leaves out magic, attributes and key "
-            "length. The crc covers the header after it, too.",
+            "length. The CRC covers them, too.",
         },
     )
 
@@ -121,11 +133,11 @@ def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:
     after the end, and OSError.
     """
     around = neighbourhood(path, dialect, at)
-    recording = Recording("record", f"What a message looks like on disk: {path.name}")
+    recording = Recording("record", "What a message looks like on disk")
     chosen = around.chosen
     if chosen is None:
         recording.step(
-            f"{path.name} is empty: a segment that has no message yet.", values={"finding": OK}
+            f"{path.name} is empty. The segment has no message yet.", values={"finding": OK}
         )
         return recording.document()
     _show_file(recording, path, dialect, around, chosen)
@@ -164,12 +176,12 @@ def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: S
     rows = tuple(map(_row, around.near[first : first + _SHOWN_ROWS]))
     columns = ("byte", "bytes", "offset", "finding")
     recording.step(
-        f"{path.name} has {count(around.size_bytes, 'byte')}: "
+        f"{path.name} has {count(around.size_bytes, 'byte')} and holds "
         f"{count(around.message_count, 'message')}{damaged}. Bytes {chosen.start} to "
         f"{chosen.end - 1} are {what}.",
         focus=_first_look(recording, path.name, chosen, around),
         values={"messages": around.message_count, "damaged places": around.damage_count},
-        tables=[Table("In the file", columns, rows, (slot - first,))],
+        tables=[Table("Messages in the file", columns, rows, (slot - first,))],
     )
 
 
@@ -215,16 +227,16 @@ def _say_result(recording: Recording, file: str, chosen: Stretch) -> None:
     message = chosen.message
     if message:
         recording.step(
-            f"The crc is right: bytes {chosen.start} to {chosen.end - 1} are a whole message. Key "
-            f"{shown(message.key, 60)}, value {shown(message.value, 60)}. Whether offset "
-            f"{message.offset} belongs here, only the messages around it tell.",
+            f"The CRC matches, so bytes {chosen.start} to {chosen.end - 1} are a whole message. "
+            f"Its key is {shown(message.key, 60)}, its value {shown(message.value, 60)}. Only the "
+            f"messages around it show if offset {message.offset} belongs here.",
             focus=focus,
             values={"finding": OK, **values, "offset": message.offset, "crc": message.crc},
         )
     elif chosen.damage:
         recording.step(
             f"{chosen.damage.kind}: {chosen.damage.detail}. Bytes {chosen.start} to "
-            f"{chosen.end - 1} hold no message.",
+            f"{chosen.end - 1} hold no whole message.",
             focus=focus,
             values={"finding": str(chosen.damage.kind), **values},
         )

@@ -63,10 +63,10 @@ def _tell_files(recording: Recording, written: Written, interval_bytes: int) -> 
     recording.show(written.name + LOG_SUFFIX, 0)
     recording.show(written.name + INDEX_SUFFIX, 0)
     recording.step(
-        f"The index of a segment says where some of its messages begin, so that a search needs "
-        f"not read the .log from byte 0. It is sparse: a message gets an entry only if it begins "
-        f"more than index.interval.bytes after the last entry; {interval_bytes} bytes here, 4096 "
-        "by default.",
+        "The index of a segment says where some of its messages begin. So a search does not have "
+        "to read the .log from byte 0. The index is sparse. A message gets an entry only if it "
+        f"begins more than index.interval.bytes after the last entry. That is {interval_bytes} "
+        "bytes here, and 4096 by default.",
         values={"index.interval.bytes": interval_bytes, "partition": str(PARTITION)},
     )
 
@@ -106,16 +106,16 @@ def _said(written: Written, one: Placed, interval_bytes: int) -> str:
     said = f"Message {one.offset} begins at byte {one.position}"
     if not one.position:
         return (
-            f"{said}. The first message never gets an entry: a search without an entry begins "
-            "there anyway."
+            f"{said}. The first message never gets an entry, because a search without an entry "
+            "begins there anyway."
         )
     last = f"the last entry, at {one.last_indexed}" if one.last_indexed else "the beginning"
     said += f", {count(one.distance_bytes, 'byte')} after {last}. That is "
     if one.entry:
         return (
-            f"{said}more than {interval_bytes}, so it gets an entry of {ENTRY_SIZE_BYTES} bytes: "
-            f"its offset minus the number in the file name, {one.offset} - {written.base_offset} = "
-            f"{one.entry.relative_offset}, and its position, {one.position}."
+            f"{said}more than {interval_bytes}, so it gets an entry of {ENTRY_SIZE_BYTES} bytes. "
+            f"The entry holds the relative offset, {one.offset} - {written.base_offset} = "
+            f"{one.entry.relative_offset}, and the position, {one.position}."
         )
     exactly = "exactly" if one.distance_bytes == interval_bytes else "not more than"
     return f"{said}{exactly} {interval_bytes}, so it gets no entry."
@@ -137,16 +137,16 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
     others = one.offset - other.base_offset_for(FIRST_OFFSET)
     return ask(
         f"Message {one.offset} begins at byte {one.position} of {written.name}.log and gets an "
-        "index entry. Which two numbers stand in it?",
+        "index entry. Which two numbers does the entry hold?",
         f"{relative}, {one.position}",
-        "The offset is counted from the number in the file name: so 4 bytes are enough for it.",
+        "The offset is relative to the number in the file name. So 4 bytes are enough for it.",
         {
-            f"{one.offset}, {one.position}": "That is the absolute offset. It would need 8 bytes; "
-            "the entry holds the offset relative to the file name.",
-            f"{others}, {one.position}": f"That is the entry in the {other.name} dialect, where "
+            f"{one.offset}, {one.position}": "That is the absolute offset, which needs 8 bytes. "
+            "The entry holds the offset relative to the number in the file name.",
+            f"{others}, {one.position}": f"That is the entry in the {other.name} dialect, in which "
             "the file has another name.",
-            f"{relative}, {end}": "That is where the message ends. A reader must know where it "
-            "begins.",
+            f"{relative}, {end}": "That is the byte where the message ends. A reader must know "
+            "where it begins.",
             f"{relative}, {one.distance_bytes}": "That is the distance from the last entry. A "
             "position counts from the beginning of the file.",
         },
@@ -156,14 +156,14 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
 def _ask_exact(one: Placed) -> Ask:
     return ask(
         f"Message {one.offset} begins exactly {one.distance_bytes} bytes after the last entry. "
-        "Does it get an entry?",
+        "Does it get an index entry?",
         "no, it must be more",
-        "The rule is: more than index.interval.bytes.",
+        "The rule asks for more than index.interval.bytes.",
         {
-            "yes, the interval is full": "That is to test for at least the interval. The rule asks "
-            "for more.",
-            "yes, every message gets one": "Then the index would not be sparse, and a search would "
-            "have more entries to look through.",
+            "yes, the interval is full": "That would be right if the rule were: at least the "
+            "interval. But the rule is: more than the interval.",
+            "yes, every message gets one": "Then the index would not be sparse, and a search "
+            "would take longer.",
         },
     )
 
@@ -180,8 +180,9 @@ def _tell_dialects(recording: Recording, interval_bytes: int, sizes: Sequence[in
         columns = ("dialect", "file name", "offset", "relative offset", "position")
         recording.step(
             "The same messages in both dialects. The positions are the same, because all messages "
-            "have the same sizes here. The relative offsets differ by one, because the file names "
-            "do: the documented one is the last offset before the file.",
+            "have the same sizes here. The relative offsets differ by one, because the numbers in "
+            "the file names differ by one. In the documented dialect it is the last offset before "
+            "the segment.",
             tables=[Table("The first entry", columns, tuple(rows))],
         )
 
@@ -197,9 +198,8 @@ def _tell_result(recording: Recording, written: Written, interval_bytes: int) ->
     ]
     recording.step(
         f"The .index has {count(len(entries), 'entry')} for {count(len(positions), 'message')}: "
-        f"{len(written.index_data)} bytes for {len(written.log_data)} bytes of .log. Whoever "
-        f"applies the rule to the .log again gets {agrees} entries. So a lost index can be "
-        "rebuilt.",
+        f"{len(written.index_data)} bytes for {len(written.log_data)} bytes of .log. The same "
+        f"rule, applied to the .log again, gives {agrees} entries. So a lost index can be rebuilt.",
         ask=_ask_size(written, interval_bytes),
         values={
             "messages": len(positions),
@@ -215,17 +215,17 @@ def _ask_size(written: Written, interval_bytes: int) -> Ask | None:
     entry_count, message_count = len(written.entries), len(written.placed)
     log_bytes = len(written.log_data)
     thoughts = {
-        entry_count + 1: "One entry too many: the first message of a segment has none.",
+        entry_count + 1: "That is one entry too many. The first message of a segment has none.",
         message_count: "That is an entry for every message. The index is sparse.",
     }
     if interval_bytes:
         thoughts[log_bytes // interval_bytes] = (
-            "That is one for each full interval. But the distance counts from the last entry, and "
-            "messages do not end where an interval does."
+            "That is one entry for each full interval. But the distance counts from the last "
+            "entry, and a message does not end where an interval ends."
         )
     question = ask(
         f"The segment has {count(message_count, 'message')} in {log_bytes} bytes, and the interval "
-        f"is {interval_bytes}. How many bytes has the .index?",
+        f"is {interval_bytes}. How many bytes does the .index have?",
         str(entry_count * ENTRY_SIZE_BYTES),
         f"{count(entry_count, 'entry')} of {ENTRY_SIZE_BYTES} bytes.",
         {str(number * ENTRY_SIZE_BYTES): thought for number, thought in thoughts.items()},

@@ -161,7 +161,7 @@ def document(
         for name in dict.fromkeys(partitioners)
         for run in send_twelve(name, new_chance, partitions, batch_bytes)
     ]
-    recording = Recording("sticky", "The same twelve sends under each partitioner")
+    recording = Recording("sticky", "How each partitioner spreads the same twelve records")
     recording.step(
         _beginning(runs, partitions, batch_bytes), tables=[grid(runs, 0)], picture=_batches(runs, 0)
     )
@@ -170,8 +170,8 @@ def document(
     _say_bug(recording, runs, partitions)
     _say_slow(recording, runs, partitions, new_chance)
     recording.step(
-        "All in one: where each record went. The same seed gives the same grid, and `kminilog "
-        "partition` gives the same answers.",
+        "All records, and the partition that each of them went to. The same seed gives the same "
+        "grid. The command kminilog partition gives the same answers.",
         values={"partitions": partitions, "batch.size": batch_bytes},
         tables=[grid(runs, len(KEYS), has_stars=False)],
         picture=_batches(runs, len(KEYS)),
@@ -183,9 +183,10 @@ def _beginning(runs: Sequence[PartitionerRun], partitions: int, batch_bytes: int
     plain = runs[0].choices[0].size_bytes
     fitting = max(1, batch_bytes // plain)
     return (
-        f"Twelve records for a topic of {count(partitions, 'partition')}; three of them have a "
-        f"key. A record without a key takes {plain} bytes, and batch.size is {batch_bytes}, so a "
-        f"batch takes {fitting} of them. No batch is sent while we watch."
+        f"Twelve records are sent to a topic of {count(partitions, 'partition')}. Three of them "
+        f"have a key. A record without a key takes {plain} bytes, and batch.size is {batch_bytes}. "
+        f"So a batch has room for {fitting} of them. No batch leaves the producer in this "
+        "step-through."
     )
 
 
@@ -222,7 +223,7 @@ def _of_key(runs: Sequence[PartitionerRun], key: str, partitions: int) -> str:
         return "Each partitioner here has a rule of its own for keys."
     partition = murmur2_partition(key.encode(), partitions)
     verb = "sends" if len(by_hash) == 1 else "send"
-    return f"Its murmur2 belongs to partition {partition}: {', '.join(by_hash)} {verb} it there."
+    return f"By murmur2 of the key, {', '.join(by_hash)} {verb} it to partition {partition}."
 
 
 def _question(runs: Sequence[PartitionerRun], number: int, partitions: int) -> Ask | None:
@@ -241,17 +242,21 @@ def _question(runs: Sequence[PartitionerRun], number: int, partitions: int) -> A
 def _ask_second(run: PartitionerRun) -> Ask:
     one, two = run.choices[:2]
     answers = {
-        "the same partition again": "That would hold if the batch had room for it.",
-        "the next partition in turn": "That is round robin. Sticky partitioners do not count.",
-        "another partition, at random": "Only when a batch must begin. This batch has room.",
+        "the same partition again": "That would be right if the batch had room for it.",
+        "the next partition in turn": "That is round robin. A sticky partitioner does not take "
+        "turns.",
+        "another partition, at random": "That happens only when a new batch must begin. This "
+        "batch has room.",
     }
     if one.partition == two.partition:
-        right, why = "the same partition again", "Its batch has room: that is what sticky means."
+        right, why = "the same partition again", "The batch there has room. A sticky partitioner "
+        "stays with a partition until its batch is full."
     else:
-        right, why = "another partition, at random", "The batch has no room, so another one begins."
+        right, why = "another partition, at random", "The batch has no room, so another batch "
+        "must begin."
     return ask(
-        f"{run.label} sent record 1 to partition {one.partition}. Where does record 2 go, which "
-        "has no key either?",
+        f"{run.label} sent record 1 to partition {one.partition}. Record 2 has no key either. "
+        "Where does it go?",
         right,
         why,
         answers,
@@ -263,18 +268,23 @@ def _ask_key(run: PartitionerRun, number: int, partitions: int) -> Ask:
     right = run.choices[number].partition
     previous = run.choices[number - 1].partition
     wrong = {
-        str(other): "The same key goes where it went before; else its order would be lost."
+        str(other): "The same key goes to the same partition as before. If not, its messages "
+        "would lose their order."
         for other in range(min(partitions, 5))
     }
-    wrong[str((right + 1) % partitions)] = "That is the next one in turn; a key has no turns."
+    wrong[str((right + 1) % partitions)] = (
+        "That is the next partition in turn. But records with a key take no turns."
+    )
     wrong[str(previous)] = (
-        f"Record {number} without a key went there. A record with a key goes by its hash alone."
+        f"Record {number} without a key went there. But for a record with a key, only the hash of "
+        "the key counts."
     )
     return ask(
-        f"Record {number + 1} has the key {KEYS[number]} again, as record {before + 1} had. Where "
+        f"Record {number + 1} has the key {KEYS[number]} again, like record {before + 1}. Where "
         f"does {run.label} send it?",
         str(right),
-        f"The hash of the key decides, and the number of partitions: as record {before + 1}.",
+        "The hash of the key and the number of partitions decide. Both are the same as for record "
+        f"{before + 1}.",
         wrong,
     )
 
@@ -285,25 +295,25 @@ def _say_bug(recording: Recording, runs: Sequence[PartitionerRun], partitions: i
     if not both:
         return
     used = len(set(both[-1].partitions))
-    lost = "It is asked twice when a batch begins, and the first answer is lost."
-    reached = "It loses turns, but still reaches each partition in the end."
+    lost = "When a batch begins, the producer asks twice, and the first answer is lost."
+    reached = "Turns are lost, but each partition is reached in the end."
     question = ask(
         f"With its bug, round robin counts a turn each time it is asked. How many of the "
         f"{count(partitions, 'partition')} get any of the {len(KEYS)} records?",
         str(used),
         lost if used < min(partitions, len(KEYS)) else reached,
         {
-            str(partitions): "So it is without the bug, as long as there are enough records.",
-            str(partitions // 2): "That is so if each record begins a batch, and the number of "
+            str(partitions): "That is right without the bug, if there are enough records.",
+            str(partitions // 2): "That is right if each record begins a batch and the number of "
             "partitions is even.",
-            "1": "The turn does move on, by one or by two.",
-            "0": "Each record goes somewhere.",
+            "1": "The turn moves on, by one or by two.",
+            "0": "Each record goes to some partition.",
         },
     )
     recording.step(
-        f"KAFKA-9965: {used} of {partitions} get records. The producer asks again when a batch "
-        "begins, as sticky partitioners need it; round robin counted that as a turn, in Kafka 2.4 "
-        "to 3.9. Mended, it repeats its answer.",
+        f"Round robin with its bug (KAFKA-9965) uses {used} of {partitions} partitions. When a "
+        "batch begins, the producer asks again, because sticky partitioners need that. In Kafka "
+        "2.4 to 3.9, round robin counted that as a turn. Without the bug, it repeats its answer.",
         ask=question_with_enough_choices(question),
         tables=[counts(both, partitions)],
         picture=_shares({run.label: _counted(run, partitions) for run in both}),
@@ -326,21 +336,22 @@ def _say_slow(
         marked = tuple(row for row, run in enumerate(runs) if run.name in names)
         table = Table("Records of each partition", columns, rows, marked)
         recording.step(
-            said, ask=question, values={"fair share": fair}, tables=[table], picture=_shares(got)
+            said, ask=question, values={"equal share": fair}, tables=[table], picture=_shares(got)
         )
 
     say(
-        f"KAFKA-10888: {RECORDS} records without a key, one each millisecond, by the real "
-        f"producer. The leader of partition 0 takes {SLOW_MS} ms for a batch, the others "
-        f"{FAST_MS} ms. A batch that waits for the slow leader stays open and fills, and a sticky "
-        "partitioner stays with it.",
+        f"The problem of KAFKA-10888: the real producer sends {RECORDS} records without a key, one "
+        f"each millisecond. The leader of partition 0 takes {SLOW_MS} ms for a batch, the others "
+        f"{FAST_MS} ms. A batch that waits for the slow leader stays open and gets more records. A "
+        "sticky partitioner stays with it until it is full.",
         _STICKY,
         _ask_slow(runs, got, fair),
     )
     if "built-in" in got:
         say(
-            "Kafka 3.3 counts the bytes that a partition got, not its batches. And partitions "
-            "with a short queue are likelier to be drawn, so a slow leader gets less.",
+            "Since Kafka 3.3 the partitioner counts the bytes that a partition got, not its "
+            "batches. It also chooses partitions with a short queue more often, so a slow leader "
+            "gets fewer records.",
             ("built-in",),
             None,
         )
@@ -354,19 +365,24 @@ def _ask_slow(
         return None
     slow = got[sticky.label][0]
     answers = {
-        "more than the others": "Its batches stay open longer, so the partitioner stays longer.",
-        "fewer than the others": "So one would wish it. But the partitioner does not look at "
-        "leaders: a batch that waits stays open, and is not left until it is full.",
-        "as many as the others": "So it is if each visit brings as many records. A fast leader "
-        "takes a batch with one record in it; a slow one lets it fill.",
+        "more than the others": "Its batches stay open longer, so the partitioner stays there "
+        "longer.",
+        "fewer than the others": "That would be good. But this partitioner does not look at "
+        "leaders. A batch that waits stays open, and the partitioner stays there until the batch "
+        "is full.",
+        "as many as the others": "That is right if each visit brings the same number of records. "
+        "But a fast leader takes a batch with one record in it. While a slow leader works, its "
+        "next batch gets full.",
     }
     right = "as many as the others"
     if abs(slow - fair) > fair // 5:
         right = "more than the others" if slow > fair else "fewer than the others"
     return ask(
-        f"The leader of partition 0 gets slow. {sticky.label} changes its partition with each "
+        f"The leader of partition 0 becomes slow. {sticky.label} changes its partition with each "
         "batch. How many records does partition 0 get?",
         right,
-        answers[right] if right == "more than the others" else f"It gets {slow}; fair is {fair}.",
+        answers[right]
+        if right == "more than the others"
+        else f"It gets {slow}. An equal share is {fair}.",
         answers,
     )

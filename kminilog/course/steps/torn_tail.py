@@ -198,9 +198,9 @@ def _named(side_files: list[Path]) -> tuple[str, bytes] | None:
 
 
 _OUTCOMES = (
-    (Message, "Message", "a whole message; its crc is right"),
-    (NeedMoreBytes, "NeedMoreBytes", "the file ends inside a message"),
-    (CorruptMessage, "CorruptMessage", "no message; more bytes would not help"),
+    (Message, "message", "a whole message, whose CRC matches"),
+    (NeedMoreBytes, "more bytes needed", "the file ends inside a message"),
+    (CorruptMessage, "damage", "no message, and more bytes would not help"),
 )
 
 
@@ -208,7 +208,7 @@ def outcome_table(outcome: Outcome) -> Table:
     """Return the three outcomes; the present one is marked."""
     marked = next(n for n, (kind, *_) in enumerate(_OUTCOMES) if isinstance(outcome, kind))
     rows = tuple((name, meaning) for _, name, meaning in _OUTCOMES)
-    return Table("Outcomes of decoding", ("outcome", "meaning"), rows, (marked,))
+    return Table("What decoding can give", ("outcome", "meaning"), rows, (marked,))
 
 
 def said_of_torn(outcome: Outcome, position: int, end: int) -> str:
@@ -216,13 +216,13 @@ def said_of_torn(outcome: Outcome, position: int, end: int) -> str:
     here = f"The rest, from byte {position} on, has {count(end - position, 'byte')}"
     if isinstance(outcome, NeedMoreBytes) and end - position >= SIZE_END:
         return (
-            f"{here}, but the size field asks for {outcome.needed_bytes}. The file ends inside the "
-            "message. That is not damage yet: a reader beside the writer sees the same for a "
+            f"{here}, but the message needs {outcome.needed_bytes}. The file ends inside the "
+            "message. That is not damage yet. While a writer writes, a reader sees the same for a "
             "moment, and waits."
         )
     return (
-        f"{here}: not even offset and size, which take {SIZE_END}. So nobody knows how long the "
-        "message would be. More bytes are needed."
+        f"{here}. Offset and size alone take {SIZE_END} bytes, so nobody knows how long the "
+        "message is. More bytes are needed."
     )
 
 
@@ -232,14 +232,14 @@ def ask_what_to_read(first: str, recovery_point: int) -> Ask:
         f"The log is opened again. The recovery point is {recovery_point}. What must recovery "
         "read?",
         f"{first}.log and all later ones",
-        "Before the segment with the recovery point, all is on the disk for certain.",
+        "All messages before the segment with the recovery point are on the disk for certain.",
         {
-            "all .log files": "What was flushed cannot be torn. Else every start after a crash "
-            "would read the whole log.",
-            "only the last message": "Where the last message begins is known only to those who "
-            "read what stands before it.",
-            "no .log, the index says where it ends": "The index is sparse, and may lack "
-            "the last messages. The .log is the truth.",
+            "all .log files": "Messages that were flushed cannot be torn. So recovery does not "
+            "have to read the whole log after a crash.",
+            "only the last message": "To know where the last message begins, recovery must read "
+            "the messages before it.",
+            "no .log, the index says where it ends": "The index is sparse, so it may have no "
+            "entry for the last messages. Only the .log has all of them.",
         },
     )
 
@@ -247,17 +247,17 @@ def ask_what_to_read(first: str, recovery_point: int) -> Ask:
 def ask_outcome(file: str, position: int, end: int) -> Ask:
     """Ask what the decoding of a torn message gives."""
     return ask(
-        f"From byte {position} on, {file} has {count(end - position, 'byte')} more: the beginning "
-        "of a message. What is the outcome of decoding them?",
+        f"From byte {position} on, {file} has {count(end - position, 'byte')} more. They are the "
+        "beginning of a message. What does decoding them give?",
         "more bytes needed",
-        "It is the third outcome, beside a message and damage.",
+        "Decoding can give three things: a message, damage, or that more bytes are needed.",
         {
-            "a message with a short value": "A message is as long as its size field says. What is "
-            "shorter is none, and its crc would not fit.",
-            "damage, the crc is wrong": "No crc is computed before all bytes of a message are "
-            "there. Unfinished is not damaged.",
-            "the end of the log, without any bytes after it": "The bytes are there. Who overlooks "
-            "them writes the next message after them, where nobody finds it.",
+            "a message with a short value": "A message is as long as its size says. Fewer bytes "
+            "are no message, and the CRC would not match.",
+            "damage, because the CRC is wrong": "No CRC is computed before all bytes of a message "
+            "are there. Unfinished is not damaged.",
+            "the end of the log, without any bytes after it": "The bytes are there. If the writer "
+            "ignored them, it would write the next message after them, where no reader finds it.",
         },
     )
 
@@ -265,20 +265,21 @@ def ask_outcome(file: str, position: int, end: int) -> Ask:
 def ask_decision(crash: Crash, valid_bytes: int) -> Ask:
     """Ask where recovery cuts a log with a torn tail."""
     wrong = {
-        "nowhere, the next message goes after these bytes": "Then every reader would stop in "
-        "front of them, and never come to the next message.",
-        f"at byte {crash.torn_start + crash.message_bytes}, where the message would end": "That is "
-        "to trust the size of a message that is not whole. The file would grow by zeros.",
+        "nowhere, the next message goes after these bytes": "Then every reader would stop before "
+        "these bytes, and never reach the next message.",
+        f"at byte {crash.torn_start + crash.message_bytes}, where the message would end": "That "
+        "trusts the size of a message that is not whole. The file would become longer, with zeros "
+        "at its end.",
     }
     if valid_bytes:
         wrong["at byte 0, the file is broken"] = (
-            "That throws away whole messages, which were acknowledged."
+            "That loses whole messages, which were acknowledged."
         )
     return ask(
-        f"No whole message stands after the torn one in {crash.torn_name}.log. Where does "
-        "recovery cut the file?",
+        f"No whole message follows the torn message in {crash.torn_name}.log. Where does recovery "
+        "cut the file?",
         f"at byte {valid_bytes}, where the last whole message ends",
-        "All in front of it is valid, nothing after it was acknowledged.",
+        "All messages before this byte are valid. Nothing after it was acknowledged.",
         wrong,
     )
 
@@ -287,18 +288,19 @@ def ask_next_offset(crash: Crash) -> Ask:
     """Ask for the offset of the message that is sent again."""
     right = crash.next_offset
     thoughts = {
-        right + 1: "No offset is used up by a message that was never whole. A gap would be damage.",
-        right - 1: "That is the last message of the log. The next one gets the log end offset, one "
-        "more.",
-        0: "Offsets go on where the log ends. They never begin again, or an offset would name two "
-        "messages.",
+        right + 1: "A message that was never whole uses no offset. A gap in the offsets would be "
+        "damage.",
+        right - 1: "That is the offset of the last message in the log. The next message gets the "
+        "log end offset, which is one more.",
+        0: "Offsets go on where the log ends. They never begin again at 0, because then two "
+        "messages would have the same offset.",
     }
     if crash.cut_bytes == crash.message_bytes:
-        thoughts[right + 1] = "One whole message was found after the others, not two."
+        thoughts[right + 1] = "Recovery found one whole message after the others, not two."
     return ask(
         "The producer sends the message again. Which offset does it get?",
         str(right),
-        "It is one more than the last whole message has.",
+        "It is one more than the offset of the last whole message.",
         {str(offset): thought for offset, thought in thoughts.items() if offset >= 0},
     )
 
@@ -353,9 +355,9 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
         "log end offset": damaged.plan.log_end_offset,
     }
     recording.step(
-        "Another log, of three messages. One byte in the size field of the second was changed, so "
-        "the message seems to end far past the end of the file. For the decoder that is the same "
-        "as a torn tail: more bytes needed.",
+        "Another log has three messages. One byte in the size of the second message was changed, "
+        "so this message seems to end far after the end of the file. Decoding gives the same as "
+        "for a torn tail: more bytes are needed.",
         focus=recording.damaged,
         values=values,
         tables=[outcome_table(damaged.outcome)],
@@ -363,9 +365,9 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
     lost = damage.lost_messages if damage else 0
     recording.step(
         f"A search at every byte finds a whole message with offset {damaged.found_offset} at byte "
-        f"{damaged.found_at}. So a writer had come further, and the tail is not torn: it is "
-        "damage. The partition takes no writes until a human forces the cut, which would lose "
-        f"{lost} whole message.",
+        f"{damaged.found_at}. So a writer has written more after this place. The tail is not torn: "
+        "this is damage. The partition refuses all writes until a human forces the cut, which "
+        f"loses {lost} whole message.",
         ask=_ask_what_is_done(damaged),
         focus=[ByteRange(_FILE, damaged.found_at, len(damaged.data))],
         values={
@@ -381,16 +383,16 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
 def _ask_what_is_done(damaged: _Damaged) -> Ask:
     position = damaged.starts[1]
     return ask(
-        f"The log is valid up to byte {position}; then a message seems unfinished. At byte "
-        f"{damaged.found_at} a whole message with offset {damaged.found_offset} stands. What does "
-        "recovery do?",
+        f"The log is valid up to byte {position}. Then a message seems unfinished. But at byte "
+        f"{damaged.found_at} there is a whole message with offset {damaged.found_offset}. What "
+        "does recovery do?",
         "it refuses, and changes nothing",
-        "A dying writer leaves nothing whole after an unfinished message. So this is damage.",
+        "A writer that dies leaves no whole message after an unfinished one. So this is damage.",
         {
-            f"it cuts the file at byte {position}": "Kafka 0.8.2 does that. It throws away whole "
+            f"it cuts the file at byte {position}": "Kafka 0.8.2 does that. It loses whole "
             "messages, which were acknowledged.",
-            "it skips the bad message and reads on": "Then a message would be missing without a "
-            "word. Its size is not to be trusted either.",
+            "it skips the bad message and reads on": "Then a message would be missing, and nobody "
+            "would know. Also, recovery cannot trust its size to find the next message.",
         },
     )
 
@@ -418,7 +420,9 @@ def document(
     if len(messages) < 2:
         raise ValueError(f"{len(messages)} messages: give at least 2")
     crash = crash_and_recover(dialect, messages, cut_bytes)
-    recording = Recording("torn-tail", "What recovery does after a process died in an append")
+    recording = Recording(
+        "torn-tail", "What recovery does after a crash in the middle of an append"
+    )
     _add_files(recording, dialect, crash)
     story = _Story(recording, crash)
     story.begin()
@@ -461,9 +465,10 @@ class _Story:
         self._show_before()
         end = int(crash.before[-1][2] or 0)
         recording.step(
-            f"The log holds the offsets 0 to {end - 1}. Up to offset {crash.recovery_point - 1} "
-            "it was flushed: that is on the disk for certain, and the recovery point says so. The "
-            "messages after it may be in the memory of the operating system only.",
+            f"The log holds the offsets 0 to {end - 1}. It was flushed up to offset "
+            f"{crash.recovery_point - 1}. These messages are on the disk for certain, and the "
+            "recovery point records that. The messages after them may be in the memory of the "
+            "operating system only.",
             values={"recovery point": crash.recovery_point, "log end offset": end},
             tables=[segments_table("Segments", crash.before)],
         )
@@ -471,9 +476,9 @@ class _Story:
         recording.show(name, crash.torn_start + crash.cut_bytes)
         recording.show(crash.torn_name + INDEX_SUFFIX, crash.torn_entries * ENTRY_SIZE_BYTES)
         recording.step(
-            f"The writer appends message {end}, of {crash.message_bytes} bytes, and dies: "
-            f"{crash.cut_bytes} of them are in the file. Nobody was told that the message is "
-            "stored. (The log is real; its last message was cut here by hand.)",
+            f"The writer appends message {end}, of {crash.message_bytes} bytes, and dies. "
+            f"{crash.cut_bytes} of them are in the file. The producer got no answer. (The log is "
+            "real. For this step-through, its last message was cut by hand.)",
             focus=self._torn_range(),
             values={
                 "recovery point": crash.recovery_point,
@@ -499,15 +504,15 @@ class _Story:
         known = [*self.crash.before]
         if self.crash.torn_name not in {row[0] for row in known}:
             known.append((self.crash.torn_name, None, None, None, None))
-        rows = [(row[0], "whole" if row[0] in scanned else "its end only") for row in known]
+        rows = [(row[0], "whole" if row[0] in scanned else "only its end") for row in known]
         point = self.crash.recovery_point
         self.recording.step(
-            f"The log is opened again, and there is no mark of an orderly end. So recovery scans "
-            f"from the segment that holds the recovery point, {first}, to the end. Of earlier "
-            "segments it checks only the ends.",
+            "The log is opened again, and no marker of a clean shutdown is there. So recovery "
+            f"scans from the segment with the recovery point, {first}, to the end of the log. Of "
+            "earlier segments it checks only the ends.",
             ask=ask_what_to_read(first, point),
             values={"recovery point": point},
-            tables=[Table("What is read", ("segment", "read"), tuple(rows))],
+            tables=[Table("What recovery reads", ("segment", "read"), tuple(rows))],
         )
 
     def scan(self, scanned: Scanned) -> None:
@@ -518,8 +523,8 @@ class _Story:
             if isinstance(outcome, Message):
                 end += outcome.length_bytes
                 said = (
-                    f"At byte {position} a whole message begins: its crc is right, and its offset "
-                    f"{outcome.offset} is the one that belongs there."
+                    f"At byte {position} a whole message begins. Its CRC matches, and its offset "
+                    f"{outcome.offset} is the one that must come next."
                 )
                 question = None
             else:
@@ -552,15 +557,17 @@ class _Story:
         if recovered.decision is not Decision.CUT or not recovered.side_file:
             said = "The file ends where a message ends. So there is nothing to cut."
             if recovered.rebuilt:
-                said += " But the index lacks the entry of the last message; it is rebuilt."
+                said += (
+                    " But the index does not have the entry of the last message, so it is rebuilt."
+                )
             self._step_after(said, values)
             return
         name, data = recovered.side_file
         values |= {"lost bytes": len(data), "lost whole messages": recovered.lost_messages}
         self.recording.step(
             "Is that a torn tail? Recovery looks for a whole message after the fault, at every "
-            "byte, here and in later segments. There is none. So nothing that was ever "
-            "acknowledged can be lost: the tail is torn, and may be cut.",
+            "byte, in this segment and in later ones. There is none. So a cut loses nothing that "
+            "was acknowledged. The tail is torn, and may be cut.",
             ask=ask_decision(crash, valid_bytes),
             focus=self._torn_range(),
             values=values,
@@ -570,7 +577,7 @@ class _Story:
         self.recording.show(name)
         self._step_after(
             f"The .log is cut to {count(valid_bytes, 'byte')}. The {count(len(data), 'byte')} that "
-            f"were cut off stay in a side file, {name}.",
+            f"were cut off are kept in a side file, {name}.",
             values,
             [ByteRange(name, 0, len(data))],
         )
@@ -599,9 +606,9 @@ class _Story:
             f"{end - crash.message_bytes} of {segment}{LOG_SUFFIX}."
         )
         if crash.cut_bytes == crash.message_bytes:
-            said += " The first copy was whole: so the log now holds the message twice."
+            said += " The first copy was whole, so the log now holds the message twice."
         else:
-            said += " The files are now those of a log that never crashed."
+            said += " The files are now the same as without the crash."
         self.recording.step(
             said,
             ask=ask_next_offset(crash),
@@ -620,8 +627,8 @@ class _Story:
         recovered = self.crash.recovered
         self._show_after()
         self.recording.step(
-            "The recovered log, as a reader lists it: all messages that were acknowledged, and "
-            "the one that was sent again.",
+            "A reader lists the recovered log. It holds all messages that were acknowledged, and "
+            "the message that was sent again.",
             values={
                 "decision": recovered.decision.value,
                 "log end offset after recovery": recovered.log_end_offset,

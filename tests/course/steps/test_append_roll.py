@@ -69,7 +69,7 @@ def test_append_roll_shows_each_message_once_where_it_stands(dialect, messages, 
     ids=["documented", "kafka"],
 )
 def test_append_roll_asks_for_the_names_of_the_new_files(dialect, names):
-    asks = [ask for ask in questions(document(dialect)) if "What is its name" in ask.question]
+    asks = [ask for ask in questions(document(dialect)) if "What is the name" in ask.question]
     assert [right(ask) for ask in asks] == names
     for ask, name in zip(asks, names, strict=True):
         assert str(int(name)) in [choice.answer for choice in ask.choices]

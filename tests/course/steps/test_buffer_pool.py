@@ -69,7 +69,7 @@ def test_buffer_pool_final_state_is_what_the_pool_itself_says(total, drawn):
         assert ledger["in use: other"] == 0
     tables = {table.title: table.rows for table in found.final.tables}
     assert {row[0]: row[1] for row in tables.get("Who has a buffer", ())} == sizes
-    waiting = tables.get("Who waits, first come first", ())
+    waiting = tables.get("Who waits, in order", ())
     assert [row[0] for row in waiting] == queue
 
 

@@ -22,7 +22,7 @@ def test_docs_vs_bytes_checksums_are_those_that_others_have_computed():
         "key length to the end": 1658174628,
         "the web pages' payload": 1199638092,
         "the value alone": 1137720874,
-        "all bytes, crc set to 0": 598175725,
+        "all bytes, CRC set to 0": 598175725,
     }
 
 

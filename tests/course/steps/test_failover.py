@@ -70,7 +70,10 @@ def test_failover_says_what_becomes_of_messages_without_a_leader():
     on = document(replayed(True), is_switch_on=True)
     assert on.steps[4].say.endswith("drawn at random for each: 2 to p2.")
     off = document(replayed(False), is_switch_on=False)
-    assert "is tried 4 times, and 2 messages are lost." in off.steps[4].say
+    assert (
+        "tries 4 times to send the batch for partition 0, and 2 messages are lost."
+        in off.steps[4].say
+    )
     assert '"No leader for partition 0 of topic orders;' in off.steps[4].say
     stopped = document(replayed(False, is_stopping=True), is_switch_on=False)
     assert stopped.steps[4].say.endswith("The sender stops.")

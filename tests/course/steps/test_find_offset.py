@@ -82,7 +82,7 @@ def test_find_offset_is_the_search_of_the_documents():
     final = made("find-offset").final.values
     assert final["segment"] == "00000000000000368769"
     taken = made("find-offset").steps[-3].say
-    assert taken.startswith("Entry 6,1407: the message with offset 368775 begins at byte 1407")
+    assert taken.startswith("The search takes entry 6, 1407. The message with offset 368775 ")
     index = next(file for file in made("find-offset").files if file.name.endswith(".index"))
     assert index.data.startswith(bytes.fromhex("00000003 000001f1"))  # the documents' 3,497
 
@@ -117,7 +117,7 @@ def test_find_offset_shows_the_bytes_of_every_probe():
 def test_find_offset_shows_the_bytes_of_each_stop_of_a_long_walk(tmp_path, dialect):
     reader = written(tmp_path, dialect, [b"x"] * 200, segment_bytes=100_000, interval=50_000)
     stops = focused_numbers(
-        find_offset.document(reader, 199), r"At byte (\d+) stands offset (\d+), "
+        find_offset.document(reader, 199), r"The message at byte (\d+) has offset (\d+), "
     )
     assert len(stops) == 6
     assert all(shown == said for shown, said in stops)
@@ -140,7 +140,9 @@ def test_find_offset_says_that_a_false_entry_is_not_trusted(tmp_path):
     data[15] ^= 1
     index.write_bytes(data)
     said = [step.say for step in find_offset.document(reader, 5).steps]
-    assert any("An index is never trusted: the walk begins at byte 0" in say for say in said)
+    assert any(
+        "A search never trusts an index, so the walk begins at byte 0" in say for say in said
+    )
 
 
 def test_find_offset_of_a_long_walk_leaves_out_its_middle(tmp_path):

@@ -38,7 +38,7 @@ def test_readings_are_those_that_others_have_computed():
     [
         (b"TT0124", 15, "mistakes give five other numbers"),
         (b"TT0124", 4, "of the other readings give the same partition"),
-        (b"3", 15, "some of them the same one"),
+        (b"3", 15, "or more give the same number"),
     ],
 )
 def test_murmur2_says_which_mistakes_a_test_with_this_key_finds(key, partitions, part):

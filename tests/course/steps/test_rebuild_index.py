@@ -68,7 +68,9 @@ def test_rebuild_index_searches_find_the_message_by_a_longer_way(dialect, damage
 @each
 def test_rebuild_index_marks_the_entries_that_differ(dialect, damage):
     made = document(dialect, damage)
-    (table,) = [t for s in made.steps for t in s.state.tables if t.title == "Two indexes"]
+    (table,) = [
+        t for s in made.steps for t in s.state.tables if t.title == "The index and the rule"
+    ]
     present, due = ([row[n] for row in table.rows] for n in (1, 2))
     lost = {"missing": [None] * 4, "short": [*due[:2], None, None]}
     wrong = [*due[:2], present[2], due[3]]
@@ -81,7 +83,7 @@ def test_rebuild_index_asks_what_readers_and_recovery_do():
     asks = [step.ask for step in document(DOCUMENTED, "missing").steps if step.ask]
     assert [c.answer for ask in asks for c in ask.choices if c.is_right] == [
         "the message, after a longer way",
-        "it writes the whole index anew, from the .log",
+        "it writes the whole index again, from the .log",
         "0",
     ]
 

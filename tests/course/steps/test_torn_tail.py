@@ -93,7 +93,7 @@ def test_torn_tail_cut_inside_of_a_message_leaves_the_files_of_a_log_that_never_
         files = files_of(Path(directory))
     shown = {file.name.removesuffix(" after"): file.data for file in made.files}
     assert {name: shown[name] for name in files} == files
-    assert any("never crashed" in step.say for step in made.steps)
+    assert any("the same as without the crash" in step.say for step in made.steps)
 
 
 @both_dialects
@@ -102,7 +102,7 @@ def test_torn_tail_cut_at_each_byte_asks_only_what_is_in_doubt(dialect):
         made = document(dialect, cut_bytes)
         asked = [step.ask.question for step in made.steps if step.ask]
         is_torn = 0 < cut_bytes < LAST_BYTES[dialect]
-        assert any("outcome of decoding" in question for question in asked) == is_torn
+        assert any("does decoding them give" in question for question in asked) == is_torn
         assert any("cut the file?" in question for question in asked) == is_torn
         assert made.final.values["decision"] == ("cut" if is_torn else "keep")
 
@@ -135,7 +135,7 @@ def test_damage_in_the_middle_is_refused_although_it_looks_like_a_torn_tail(dial
     steps = document(dialect).steps
     looks, refused = steps[-3:-1]
     assert looks.state.values["fault"] == "unfinished message"
-    assert looks.state.tables[0].rows[looks.state.tables[0].marked[0]][0] == "NeedMoreBytes"
+    assert looks.state.tables[0].rows[looks.state.tables[0].marked[0]][0] == "more bytes needed"
     assert refused.state.values["decision"] == "refuse"
     assert refused.state.values["lost whole messages"] == 1
 
