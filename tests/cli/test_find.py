@@ -118,9 +118,9 @@ def test_find_explain_shows_every_probe_of_the_search(orders):
     names = re.findall(r"Slot \d+ is (\d+):", text)
     assert [f"{int(name):020d}" for name in names] == found["segments_probed"]
     assert len(re.findall(r"Entry \d+ is for", text)) == found["index_probes"]
-    assert f"the message with offset {found['index_entry']['offset']} begins at byte" in text
-    assert f"after {found['scanned_messages']} messages and {found['scanned_bytes']} bytes" in text
-    assert 'Its key is "key15", its value "value15"' in text
+    assert f"The message with offset {found['index_entry']['offset']} begins at byte" in text
+    assert f"{found['scanned_messages']} messages, which are {found['scanned_bytes']} bytes" in text
+    assert 'The key is "key15", its value "value15"' in text
 
 
 @pytest.mark.parametrize("dialect", ["documented", "kafka"])
@@ -145,7 +145,7 @@ def test_find_explain_tells_that_an_index_entry_was_not_trusted(orders):
     index = orders.log_dir / "orders-0" / "00000000000000000005.index"
     flip_byte(index, 15, mask=1)
     text = " ".join(orders.ok("find", "orders-0", 11, "--explain").out.split())
-    assert "An index is never trusted: the walk begins at byte 0" in text
+    assert "A search never trusts an index, so the walk begins at byte 0" in text
     assert orders.ok("find", "orders-0", 11, "--json").document["index_entry"] is None
 
 
@@ -194,13 +194,13 @@ def test_find_explain_of_an_offset_that_is_not_there_shows_the_search_and_says_n
     assert run.code == 1
     assert "offset 99999 is out of range" in run.err
     text = " ".join(run.out.split())
-    assert re.search(r"Slot \d is \d+: \d+ < 99999. Go on to the right of it", text)
-    assert re.search(r"Entry \d is for \d+: \d+ < \d+. Go on to the right of it", text)
+    assert re.search(r"Slot \d is \d+: \d+ < 99999. The search goes on to the right of it", text)
+    assert re.search(r"Entry \d is for \d+: \d+ < \d+. The search goes on to the right of it", text)
     last = LogDir(orders.log_dir).reader(TopicPartition("orders", 0)).segments()[-1]
-    stands = [int(at) for at in re.findall(r"At byte (\d+) stands offset", text)]
+    stands = [int(at) for at in re.findall(r"The message at byte (\d+) has offset", text)]
     start = stands[0]
     assert stands == [at for at, _ in last.scan(start)]
-    assert "Offset 99999 is not there. The log begins with offset 0 and ends with 19" in text
+    assert "Offset 99999 is not in the log, which holds the offsets 0 to 19" in text
 
 
 # ---- `find --key`: all messages with a key, in one partition or in a whole topic

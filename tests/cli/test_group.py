@@ -257,7 +257,7 @@ def test_group_list_without_a_log_dir_is_one_line(kminilog):
 
 def test_group_demo_says_who_reads_what(kminilog):
     lines = kminilog.ok("group", "demo").out.splitlines()
-    assert lines[0] == "A rebalance, second by second: 4 partitions of orders, shared out by range"
+    assert lines[0] == "How a group shares out 4 partitions of orders, second by second (range)"
     shown = [line.replace("→", "").split() for line in lines]
     assert ["0", "A", "joins", "Stable", "1", *"AAAA", "0"] in shown
     assert ["29", "Stable", "5", *"CCCC", "8"] in shown

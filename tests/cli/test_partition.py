@@ -48,7 +48,7 @@ def test_partition_explain_shows_hash_and_modulo(kminilog):
     out = kminilog.ok("partition", "--partitions", 15, "--key", "foobar", "--explain").out
     assert "      murmur2              = -790332482" in out
     assert "      without the sign bit = 1357151166" in out
-    assert "1357151166 % 15 = 6: the partition." in out
+    assert "1357151166 % 15 = 6, which is the partition." in out
     (choice,) = kminilog.ok(
         "partition", "--partitions", 15, "--key", "foobar", "--explain", "--json"
     ).document["choices"]
@@ -248,9 +248,9 @@ def test_partition_explains_the_second_question_of_a_new_batch(kminilog):
     assert first != second == found[0]["partition"]
     assert found[1]["answers"] == [second]
     out = " ".join(kminilog.ok("partition", *options).out.split())
-    assert out.count("where no batch has room; the producer asked again") == 1
-    assert f"default-2.4 said {first}, where" in out
-    assert f"and it said {second}." in out
+    assert out.count("where no batch has room. The producer asked again") == 1
+    assert f"default-2.4 chose partition {first} first, where" in out
+    assert f"and it chose partition {second}." in out
     assert out.count(f"The rule chooses partition {second}.") == 1
 
 

@@ -400,7 +400,7 @@ def _readers(second: RebalanceSecond) -> list[str]:
 
 def _timeline(seconds: Sequence[RebalanceSecond], *, is_last: bool = True) -> Table:
     """Return seconds as rows, with who reads each partition; the last one is marked."""
-    columns = ["second", "what happens", "state", "generation"]
+    columns = ["second", "what happens", "state", "gen"]
     numbers = list(seconds[0].reader_by_partition)
     is_narrow = len(numbers) <= _MOST_COLUMNS
     columns += [f"p{n}" for n in numbers] if is_narrow else [f"p0 to p{numbers[-1]}"]

@@ -8,7 +8,7 @@
       name = value
 
 A question stands in front of its answer. Of what the step before has shown already, only what has
-changed is repeated; the last step is shown in full. An arrow marks what has changed.
+changed is repeated; the first and the last step are shown in full. An arrow marks what has changed.
 
 `render_short` is for commands that show a result, and not only how it came about: what is said of
 each step, and the last one in full. Source: ours.
@@ -59,12 +59,12 @@ def render_text(
     """
     check_step(document, from_step)
     yield StyledText(Span(document.title, HEADING))
-    before: Step | None = None
+    before = document.steps[from_step - 2] if from_step > 1 else None
     for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
         yield ""
         line = f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}"
         yield StyledText(Span(line.rstrip(" ─"), QUIET))
-        is_whole = number == len(document.steps)
+        is_whole = number in (from_step, len(document.steps))
         yield from step_lines(document, step, before, is_whole=is_whole, width=width)
         before = step
 

@@ -140,9 +140,7 @@ def test_find_offset_says_that_a_false_entry_is_not_trusted(tmp_path):
     data[15] ^= 1
     index.write_bytes(data)
     said = [step.say for step in find_offset.document(reader, 5).steps]
-    assert any(
-        "A search never trusts an index, so the walk begins at byte 0" in say for say in said
-    )
+    assert any("never trusts an index, so the walk begins at byte 0" in say for say in said)
 
 
 def test_find_offset_of_a_long_walk_leaves_out_its_middle(tmp_path):

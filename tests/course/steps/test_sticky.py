@@ -70,7 +70,7 @@ def test_sticky_grid_grows_by_a_record_a_step_and_stars_where_a_batch_begins():
 def test_sticky_says_which_answer_was_lost():
     found = made("default-2.4")
     assert "default-2.4 chose partition 3 first, where no batch has room" in found.steps[1].say
-    assert "and it said 1." in found.steps[1].say
+    assert "and it chose partition 1." in found.steps[1].say
     assert "asked again" not in found.steps[2].say
     assert found.steps[3].state.values["full batches"] == "default-2.4"
 
