@@ -40,7 +40,7 @@ def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) 
     return document(hex_key, partitions)
 
 
-@scene("sticky", "Compare how partitioners spread the same twelve records.", shows="kminilog step sticky")
+@scene("sticky", "Compare how partitioners spread twelve records.", shows="kminilog step sticky")
 @click.option(
     "--partitions",
     type=click.IntRange(min=1),
