@@ -99,6 +99,27 @@ def ascii_cells(data: bytes) -> list[str]:
     return [chr(byte) if 0x20 <= byte < 0x7F else _DOT for byte in data]
 
 
+def byte_rows(data: bytes, row_bytes: int) -> Iterator[tuple[int, int, str]]:
+    """Yield where each row of bytes begins and ends, and in place of a run what is said of it.
+
+    Of a run of equal bytes, all that follow its first row are one row.
+
+    >>> list(byte_rows(b"." * 47 + b"ab", 8))
+    [(0, 8, ''), (8, 40, '32 more 0x2e'), (40, 48, ''), (48, 49, '')]
+    """
+    at = 0
+    while at < len(data):
+        row = data[at : at + row_bytes]
+        yield at, at + len(row), ""
+        at += len(row)
+        rest = data[at:].lstrip(row[-1:]) if len(set(row)) == 1 else data[at:]
+        run = len(data) - at - len(rest)
+        run -= run % row_bytes if rest else 0
+        if run >= row_bytes:
+            yield at, at + run, f"{run} more 0x{row[-1:].hex()}"
+            at += run
+
+
 def text_cells(data: bytes, row_bytes: int, shift: int = 0) -> list[str]:
     """Return for each byte of a text what stands in its column; ASCII only if it is no UTF-8.
 

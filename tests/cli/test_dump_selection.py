@@ -230,10 +230,11 @@ def test_fields_have_colours_on_a_terminal_only(kminilog, log, dialect):
     words = ["dump", str(log), "--dialect", dialect.name, "--hex", "--print-data"]
     plain = kminilog.ok(*words).out
     assert "\x1b" not in plain
-    coloured = on_a_terminal(*words)
-    assert "\x1b[36moffset 0\x1b[0m" in coloured
+    wide = {"COLUMNS": "100"}  # so that no line is folded
+    coloured = on_a_terminal(*words, **wide)
+    assert "\x1b[38;5;32moffset 0\x1b[0m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    assert on_a_terminal(*words, NO_COLOR="1") == plain
-    assert on_a_terminal(*words, TERM="dumb") == plain
+    assert on_a_terminal(*words, NO_COLOR="1", **wide) == plain
+    assert on_a_terminal(*words, TERM="dumb", **wide) == plain
     flip_byte(log, log.stat().st_size - 1, mask=1)
-    assert "\x1b[1;31mDAMAGED, bad-crc" in on_a_terminal(*words)
+    assert "\x1b[1;31mDAMAGED, bad-crc" in on_a_terminal(*words, **wide)

@@ -47,6 +47,12 @@ def page_file(request, tmp_path_factory):
     return file
 
 
+# Bytes of a field, or of half an index entry, that stand on more than one line.
+BROKEN_BYTES = """() => [...document.querySelectorAll(".focus td:nth-child(3)")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => { const r = document.createRange(); r.selectNodeContents(one); return r; })
+  .filter((range) => new Set([...range.getClientRects()].map((box) => box.top)).size > 1)
+  .map((range) => range.toString())"""
 UNFOLD = "document.querySelectorAll('details').forEach(one => one.open = true)"
 
 
@@ -62,6 +68,7 @@ def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file, is_unfol
                 assert page.overflow() <= 0, (width, scheme)
                 assert page.page.evaluate(LOW_CONTRAST) == [], (width, scheme)
                 assert page.page.evaluate(CROWDED) == [], (width, scheme)
+                assert page.page.evaluate(BROKEN_BYTES) == [], (width, scheme)
         assert page.page.locator(".labels text").count() > 20
         assert page.complaints == []
         assert page.requests == [page_file.as_uri()]

@@ -24,6 +24,7 @@ from kminilog.text import (
     Span,
     StyledText,
     ascii_cells,
+    byte_rows,
     count,
     shown_beside,
     text_cells,
@@ -107,14 +108,14 @@ def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
     rows: list[tuple[object, ...]] = []
     for field in split_fields(dialect, data):
         cells = text_cells(field.data, _BYTES_A_ROW) if field.name in _TEXTS else []
-        for start in range(0, len(field.data), _BYTES_A_ROW)[:_SHOWN_ROWS]:
-            chunk = field.data[start : start + _BYTES_A_ROW]
-            meaning = "".join(cells[start : start + _BYTES_A_ROW]) or _meaning(field, data)
-            name = "" if start else field.name
-            rows.append((position + field.start + start, name, chunk.hex(" "), meaning))
-        hidden_bytes = len(field.data) - _SHOWN_ROWS * _BYTES_A_ROW
-        if hidden_bytes > 0:
-            rows.append(("", "", f"… {count(hidden_bytes, 'byte')} more", ""))
+        for row, (start, end, run) in enumerate(byte_rows(field.data, _BYTES_A_ROW)):
+            if row == _SHOWN_ROWS:
+                rows.append(("", "", f"… {count(len(field.data) - start, 'byte')} more", ""))
+                break
+            text = "" if run else "".join(cells[start:end])
+            meaning = text if cells else _meaning(field, data)
+            shown = run or field.data[start:end].hex(" ")
+            rows.append((position + field.start + start, field.name * (not row), shown, meaning))
     return table(("byte", "field", "bytes", "meaning"), rows)
 
 
@@ -147,6 +148,9 @@ def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[StyledTe
     >>> from kminilog.format.dialect import DOCUMENTED
     >>> print(*hex_lines(DOCUMENTED, 497, b"book\n"))
     00000497  62 6f 6f 6b 0a                                   |book.|
+    >>> print(*hex_lines(DOCUMENTED, 0, b"." * 64), sep="\n")
+    00000000  2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e  |................|
+    00000016  48 more 0x2e
     """
     yield from _hex_lines(position, data, split_fields(dialect, data))
 
@@ -169,12 +173,15 @@ def _hex_lines(position: int, data: bytes, fields: list[FieldBytes]) -> Iterator
         kinds[here] = [field.name.replace(" ", "-")] * len(field.data)
         if field.name in _TEXTS:
             cells[here] = text_cells(field.data, line_bytes, field.start)
-    for start in range(0, len(data), line_bytes):
-        row = range(start, min(start + line_bytes, len(data)))
+    for start, end, run in byte_rows(data, line_bytes):
+        row = range(start, end)
         runs = [(kind, list(at)) for kind, at in groupby(row, key=lambda at: kinds[at])]
         hexes = [Span(data[at[0] : at[-1] + 1].hex(" "), kind) for kind, at in runs]
         texts = [Span("".join(cells[n] for n in at), kind) for kind, at in runs]
         blanks = "   " * (line_bytes - len(row))
         between = [part for one in hexes for part in (one, Span(" "))]
         place = Span(f"{position + start:08d}  ", QUIET)
+        if run:
+            yield StyledText(place, Span(run, kinds[start]))
+            continue
         yield StyledText(place, *between, f"{blanks} |", *texts, "|")

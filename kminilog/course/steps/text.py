@@ -36,6 +36,7 @@ from kminilog.text import (
     QUIET,
     Span,
     StyledText,
+    byte_rows,
     columns,
     count,
     table_rows,
@@ -225,35 +226,16 @@ def field_rows(document: Document, focus: ByteRange) -> list[tuple[object, ...]]
             continue
         data = file.data[field.start - file.start : field.end - file.start]
         cells = text_cells(data, _BYTES_A_ROW) if field.kind in _TEXTS else []
-        for row, (at, shown) in enumerate(_hex_rows(data)):
+        for row, (at, end, run) in enumerate(byte_rows(data, _BYTES_A_ROW)):
             if row == _SHOWN_ROWS:
                 rows.append(("", "", f"… {count(len(data) - at, 'byte')} more", ""))
                 break
             name, value = (field.name, field.value) if not row else ("", None)
             said = str(shown_cell(value))
             if cells:
-                said = "" if "more" in shown else "".join(cells[at : at + _BYTES_A_ROW])
-            rows.append((field.start + at, name, shown, said))
+                said = "" if run else "".join(cells[at:end])
+            rows.append((field.start + at, name, run or data[at:end].hex(" "), said))
     return rows
-
-
-def _hex_rows(data: bytes) -> Iterator[tuple[int, str]]:
-    """Yield where each row begins, and its bytes in hex.
-
-    >>> list(_hex_rows(b"." * 47))
-    [(0, '2e 2e 2e 2e 2e 2e 2e 2e'), (8, '39 more 0x2e')]
-    """
-    at = 0
-    while at < len(data):
-        row = data[at : at + _BYTES_A_ROW]
-        yield at, row.hex(" ")
-        at += len(row)
-        rest = data[at:].lstrip(row[-1:]) if len(set(row)) == 1 else data[at:]
-        run = len(data) - at - len(rest)
-        run -= run % _BYTES_A_ROW if rest else 0
-        if run >= _BYTES_A_ROW:
-            yield at, f"{run} more 0x{row[-1:].hex()}"
-            at += run
 
 
 def shown_cell(value: object) -> object:
