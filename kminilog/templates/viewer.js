@@ -64,8 +64,6 @@
     if (isToBeLinked && hasAddress) history.replaceState(null, "", `#step/${current}`);
     window.scrollTo(0, 0);
     if (parent !== window && !isFollowing) parent.postMessage({ step: current }, "*");
-    const step = trace.steps[current - 1];
-    said.textContent = printable(`Step ${current} of ${sections.length}. ${isWaiting(current) ? step.ask.question : step.say}`);
   }
 
   // Scroll a box, not the page, until something in it is to be seen.
@@ -85,6 +83,8 @@
       section.classList.toggle("waiting", isWaiting(index + 1));
       section.classList.toggle("before", index === current - 2 && isWaiting(current));
     });
+    const step = trace.steps[current - 1];
+    said.textContent = printable(`Step ${current} of ${sections.length}. ${isWaiting(current) ? step.ask.question : step.say}`);
     markAnswers();
   }
 
