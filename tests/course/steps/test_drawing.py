@@ -47,7 +47,8 @@ def test_drawing_of_any_picture_lies_inside_and_shows_each_bar(picture):
     for lane in drawing.lanes:
         assert len(lane.bars) == len(lane.lane.bars)
         for bar, label in lane.bars:
-            assert 0 <= bar.x <= bar.x + bar.width <= WIDTH
+            assert lane.x <= bar.x <= bar.x + bar.width <= lane.x + lane.width + 0.001
+            assert lane.x + lane.width < WIDTH
             assert 0 <= bar.y < bar.y + bar.height <= drawing.height
             assert (bar.width > 0) == (bar.bar.start < bar.bar.end)
             if label:
@@ -75,6 +76,13 @@ def test_text_alternative_names_each_bar_or_says_how_many_more(picture):
         named = [bar for bar in lane.bars if bar.label]
         assert all(bar.label in text for bar in named[:12])
         assert len(named) <= 12 or f"and {len(named) - 12} more" in text
+
+
+def test_text_alternative_of_many_bars_says_how_many_more():
+    bars = tuple(Bar(at, at + 1, f"b{at}") for at in range(20))
+    text = drawn(Picture("Many", (PictureLane("lane", 0, 20, bars),))).text
+    assert "b11 from 11 to 12; and 8 more." in text
+    assert "b12" not in text
 
 
 @settings(max_examples=20)

@@ -68,6 +68,16 @@ def test_picture_of_a_damaged_place_has_one_red_bar():
     assert [bar.style for bar in lane.bars] == ["", "lost", ""]
 
 
+def test_picture_of_an_index_that_ends_inside_an_entry_has_the_rest_in_red():
+    data = bytes(19)
+    (lane,) = picture_of(INDEX, data, index_fields(INDEX, data), len(data)).lanes
+    assert [(bar.start, bar.style) for bar in lane.bars] == [
+        (0, "entry"),
+        (8, "entry"),
+        (16, "lost"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "label"), [("flip", "attributes"), ("torn-tail", "1"), ("rebuild-index", "7,198")]
 )
