@@ -118,7 +118,7 @@ def _batches(runs: Sequence[PartitionerRun], sent: int) -> Picture:
         if bars:
             bars[-1] = bars[-1]._replace(style="here")
         lanes.append(PictureLane(run.label, 0, len(KEYS), tuple(bars)))
-    return Picture("Where each of the records goes: a bar is one batch", tuple(lanes))
+    return Picture("Each bar is a batch; orange: its first record has a key", tuple(lanes))
 
 
 def _shares(got: Mapping[str, Sequence[int]]) -> Picture:

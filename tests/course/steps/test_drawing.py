@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kminilog.course.steps.document import Arrow, Bar, Picture, PictureLane
@@ -40,6 +40,7 @@ def pictures(draw):
     return Picture(draw(WORDS), tuple(found), tuple(arrows))
 
 
+@example(Picture("", (PictureLane("", 0, 9999, (Bar(9998, 9999, "narrow, at the edge"),)),)))
 @given(pictures())
 def test_drawing_of_any_picture_lies_inside_and_shows_each_bar(picture):
     drawing = drawn(picture)
