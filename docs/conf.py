@@ -62,6 +62,7 @@ html_title = f"{project} {version}"
 html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_extra_path = ["trace-1.schema.json", "lab-check-1.schema.json"]
 
 _FRAME = """<figure class="step-through">
@@ -107,7 +108,7 @@ class Excerpt(LiteralInclude):
 
 def _write_steps(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
-        write_pages(Path(app.outdir, "step-throughs"))
+        write_pages(Path(app.outdir, "step-throughs"), index="../step-throughs.html#the-seventeen")
 
 
 def _skip_fields(

@@ -108,6 +108,7 @@ def test_first_page_lists_each_page_under_the_caption_that_has_it_beside_the_tex
         ("Student", ["Start lab 1"], "kminilog lab start 1"),
         ("Lecturer", ["Plan a term"], "kminilog course init term"),
         ("Lecturer", ["Project a step-through", "record"], "What a message looks like"),
+        ("Lecturer", ["Project a step-through", "record", "all step-throughs"], "The seventeen"),
         ("Data engineer", ["Verify an ingest"], "verify orders --against orders.txt"),
     ],
 )
@@ -116,7 +117,7 @@ def test_first_page_leads_each_reader_to_what_is_wanted(site, browser, card, lin
         page.page.locator(".sd-card", has_text=card).get_by_role("link", name=links[0]).click()
         for link in links[1:]:
             page.page.get_by_role("link", name=link, exact=True).click()
-        found = page.page.locator("pre, h1", has_text=seen).first
+        found = page.page.locator("pre, h1, h2", has_text=seen).first
         assert found.bounding_box()["y"] < 800 - 100  # without scrolling
 
 
@@ -162,6 +163,17 @@ def test_step_throughs_inside_of_pages_show_their_step_and_do_not_move_the_page(
                 place.wait_for()
                 assert place.inner_text().split()[0] == (step or "1")
             assert page.page.evaluate("window.scrollY") == 0
+
+
+def test_step_through_inside_of_a_page_has_the_theme_of_the_page(site, browser):
+    is_so = "/[0-9]+/.exec(getComputedStyle(document.body).backgroundColor) > 127 === {}"
+    with Page(browser, site / "assignment.html", color_scheme="light") as page:
+        page.page.locator("iframe").scroll_into_view_if_needed()
+        page.page.frame_locator("iframe").locator("#place").wait_for()
+        for is_light in ("true", "false", "true"):  # the system's, dark, light
+            for frame in page.page.frames:
+                frame.wait_for_function(is_so.format(is_light), timeout=5000)
+            page.page.locator(".theme-toggle:visible").first.click()
 
 
 def text_of(html: str) -> str:

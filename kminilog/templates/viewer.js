@@ -452,9 +452,11 @@
   document.getElementById("keys").addEventListener("click", () => help.showModal());
   jump.max = sections.length;
   jump.addEventListener("change", () => { show(Number(jump.value) || current); jump.blur(); });
-  // Beside another step-through, the page around both tells each where the other one is.
+  // The page around this one may tell where a step-through beside it is, and which theme it has.
   addEventListener("message", ({ data, source }) => {
-    if (source === parent && source !== window && data?.step) show(data.step, false, true);
+    if (source !== parent || source === window) return;
+    if (data?.step) show(data.step, false, true);
+    if (typeof data?.theme === "string") root.style.colorScheme = data.theme;
   });
   window.addEventListener("hashchange", () => fromHash(false));
   const summary = make("p", "summary");

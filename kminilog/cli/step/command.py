@@ -91,17 +91,21 @@ def command(ctx: click.Context, is_all: bool, directory: Path | None) -> None:
         raise click.UsageError("Missing command", ctx)
 
 
-def write_pages(directory: Path) -> int:
-    """Write the page of each step-through, and one that lists them; return how many there are."""
+def write_pages(directory: Path, index: str | None = None) -> int:
+    """Write the page of each step-through, and one that lists them; return how many there are.
+
+    With `index`, the link to a page that lists them already, it writes no list.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     listed = []
     for name in interruptible(SCENES):
         found = scene_command(name)
         document = found.document()
-        page = render_page(document, index=INDEX_PAGE)
+        page = render_page(document, index=index or INDEX_PAGE)
         write_output(directory / f"{name}.html", page.encode())
         listed.append(Listed(name, found.short_help or "", found.takes, document))
-    write_output(directory / INDEX_PAGE, render_index(listed).encode())
+    if index is None:
+        write_output(directory / INDEX_PAGE, render_index(listed).encode())
     return len(listed)
 
 

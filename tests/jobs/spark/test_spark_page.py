@@ -32,25 +32,31 @@ def test_spark_page_commands_do_what_the_page_says(spark: SparkSession, tmp_path
     """In the session of these tests, whatever master they name."""
     monkeypatch.chdir(tmp_path)
     Path("orders.txt").write_text(ORDERS)
-    assert run_commands(PAGE, tmp_path / "log") >= 4
+    assert len(run_commands(PAGE, tmp_path / "log")) >= 4
 
 
 def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("orders.txt").write_text(ORDERS)
-    assert run_commands(PAGE.with_name("verification.md"), tmp_path / "log") == 4
-    for page in ("orders.html", "logs.html"):
-        assert Path(page).read_text().startswith("<!DOCTYPE html>")
+    page = PAGE.with_name("verification.md")
+    answers = run_commands(page, tmp_path / "log")
+    assert len(answers) == 4
+    (equation,) = re.findall(r"the third one prints\n\n```text\n(.*)\n```", page.read_text())
+    assert equation in answers[2].splitlines()
+    for made in ("orders.html", "logs.html"):
+        assert Path(made).read_text().startswith("<!DOCTYPE html>")
 
 
-def run_commands(page: Path, log_dir: Path) -> int:
-    """Run the commands of a page, all of which must end with 0; return how many there are."""
+def run_commands(page: Path, log_dir: Path) -> list[str]:
+    """Run the commands of a page, all of which must end with 0; return what each prints."""
     found = EXAMPLE.findall(page.read_text())
     consoles = [program for kind, program, _ in found if kind == "console"]
     commands = [line.removeprefix("$ ") for program in consoles for line in program.splitlines()]
+    printed = []
     for command in commands:
         program, *arguments = shlex.split(command)
         assert program == "kminilog"
         run = CommandLine(log_dir)(*arguments)
         assert run.code == 0, (command, run)
-    return len(commands)
+        printed.append(run.out)
+    return printed
