@@ -5,8 +5,10 @@ import pytest
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.drawing import svg
 from kminilog.course.steps.page import render_beside
+from kminilog.text import printable
 from tests.browser import LOW_CONTRAST, Page, started_browser
 from tests.course.steps.scenes import NAMES, made
+from tests.course.steps.test_page_in_browser import hostile
 
 pytestmark = pytest.mark.xdist_group("browser")
 LEFT, RIGHT = 10, 7  # steps
@@ -86,6 +88,17 @@ def test_both_sides_are_readable_without_scripts(browser, both, tmp_path):
         for frame, steps in zip(page.page.frames[1:], (LEFT, RIGHT), strict=True):
             frame.locator(f"section[id='step/{steps}'] .say").wait_for()
             assert frame.locator(".say:visible").count() == steps
+
+
+def test_both_sides_show_hostile_text_as_text(browser, tmp_path):
+    (path := tmp_path / "page.html").write_text(render_beside(hostile(), hostile()))
+    with Page(browser, path) as page:
+        for frame in page.page.frames[1:]:
+            frame.wait_for_selector(".step.current")
+            assert "<script>" in frame.locator("h1").inner_text()
+        assert page.page.locator("iframe").count() == 2
+        assert page.page.title() == " | ".join([printable(hostile().title)] * 2)
+        assert page.complaints == []
 
 
 @pytest.mark.sampled(4)
