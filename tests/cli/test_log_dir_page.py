@@ -95,6 +95,7 @@ def test_page_of_a_large_log_dir_is_bounded_and_says_what_it_leaves_out():
     assert 20 <= len(drawn) < 600
     assert len(path_numbers(drawn[0], "bar")) == 60
     assert section(whole, "z-99") in drawn  # what is damaged is shown first of all
+    assert "Findings are in z-99." in shown(of_class(whole, "overview")[0])
     (said,) = of_class(whole, "left-out")
     assert f"{len(drawn)} of 600 partitions are shown" in shown(said)
     assert "of each partition, " in shown(said)

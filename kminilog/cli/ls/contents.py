@@ -26,9 +26,10 @@ from kminilog.storage.segment import Segment
 from kminilog.text import shown_beside
 from kminilog.verification.commands import quoted
 
+_MOST_MESSAGES = 60
 _MOST_BYTES = 16_384
 _MOST_ENTRIES = 24
-_NEAR_BYTES = 2_048
+_NEAR_BYTES, _FAR_BYTES = 2_048, 1 << 22
 _TEXT_WIDTH = 72
 
 
@@ -42,19 +43,24 @@ def contents_of(reader: Callable[[TopicPartition], PartitionReader]) -> Contents
         return {segment.name: segment for segment in listed}
 
     @cache
+    def around(partition: str, segment: str, near: int | None) -> list[Stretch]:
+        return _around(segments(partition)[segment], near)
+
+    @cache
     def contents(
         partition: str, segment: str, near: int | None, count: int
     ) -> SegmentContents | None:
-        with suppress(OSError, KMiniLogError, ValueError):
-            if found := segments(partition).get(segment):
-                return _contents(found, near, count)
+        with suppress(OSError, KMiniLogError, ValueError, KeyError):
+            window = _cut(around(partition, segment, near), near, count)
+            return _contents(segments(partition)[segment], window, near, count)
         return None
 
     return contents
 
 
-def _contents(segment: Segment, near: int | None, count: int) -> SegmentContents:
-    window = _window(segment, near, count)
+def _contents(
+    segment: Segment, window: Sequence[Stretch], near: int | None, count: int
+) -> SegmentContents:
     log = segment.log_path
     start, end = (window[0].start, window[-1].end) if window else (0, 0)
     rest = segment.file_bytes - (end - start)
@@ -79,25 +85,34 @@ def _contents(segment: Segment, near: int | None, count: int) -> SegmentContents
     )
 
 
-def _window(segment: Segment, near: int | None, count: int) -> list[Stretch]:
-    """Return so many messages, and damage between them: at the beginning, or around byte `near`.
+def _around(segment: Segment, near: int | None) -> list[Stretch]:
+    """Return messages, and damage between them: at the beginning, or around byte `near`.
 
-    They are fewer if they are long.
+    They are fewer if they are long. To a byte that is far from any index entry nobody reads.
     """
-    before: deque[Stretch] = deque(maxlen=count // 2)
+    start = _start(segment, near or 0)
+    place = near or 0
+    if place - start > _FAR_BYTES:
+        start = place = 0
+    before: deque[Stretch] = deque(maxlen=_MOST_MESSAGES // 2)
     after: list[Stretch] = []
-    for one in stretches(segment, _start(segment, near or 0)):
-        if one.end <= (near or 0):
+    for one in stretches(segment, start):
+        if one.end <= place:
             before.append(one)
-            continue
-        if after and one.end - after[0].start > _MOST_BYTES:
+        elif after and (len(after) == _MOST_MESSAGES or one.end - after[0].start > _MOST_BYTES):
             break
-        after.append(one)
-        if len(before) + len(after) >= count:
-            break
+        else:
+            after.append(one)
     while before and after and after[-1].end - before[0].start > _MOST_BYTES:
         before.popleft()
     return [*before, *after]
+
+
+def _cut(around: Sequence[Stretch], near: int | None, count: int) -> Sequence[Stretch]:
+    """Return so many of the messages, half of them in front of byte `near` at most."""
+    place = next((slot for slot, one in enumerate(around) if one.end > (near or 0)), 0)
+    first = max(place - count // 2, 0)
+    return around[first : first + count]
 
 
 def _start(segment: Segment, near: int) -> int:

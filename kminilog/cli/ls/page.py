@@ -123,6 +123,7 @@ def _rendered(look: LogDirLook, contents_of: ContentsOf, limits: PageLimits) -> 
         topics=topics,
         tiles=_tiles(look, len(topics)),
         left_out=list(_left_out(look, limits, shown)),
+        found_in=[one.look.name for topic in topics for one in topic.shown if one.look.findings],
         is_open=shown <= _FEW_PARTITIONS,
         few_findings=_FEW_FINDINGS,
         contents_of=contents_of,
