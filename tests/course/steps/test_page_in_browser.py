@@ -85,6 +85,10 @@ FAULTS = """() => {
   const count = isAtOnce ? 0 : 1;
   if (seen(".picture").length !== count) faults.push("picture");
   if (seen(".say").length !== count) faults.push("sentence");
+  for (const before of all(".before")) {
+    const state = before.querySelector(".values, .rows");
+    if (state && !state.checkVisibility()) faults.push("state of the step before");
+  }
   if (page.scrollWidth > page.clientWidth) faults.push("overflow");
   for (const box of seen(".top, .rest, #bytes, #inspector, nav.bar")) {
     if (box.scrollWidth > box.clientWidth + 1) faults.push(`${box.className}${box.id} overflows`);
