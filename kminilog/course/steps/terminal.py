@@ -155,11 +155,14 @@ class Viewer:
     def _head(self, width: int) -> Text:
         place = f"{self._number} / {len(self._document.steps)}"
         cost = cost_line(self._step.cost)
-        head = Text(
-            printable(self._document.title), style="bold", no_wrap=True, overflow="ellipsis"
-        )
-        head.truncate(max(width - len(place) - len(cost) - 4, 8), overflow="ellipsis")
-        return head + Text(f"  {cost}" if cost else "", style="dim") + Text(f"  {place}", "bold")
+        beside = f"  {cost}" if cost else ""
+        room = width - columns(f"{beside}  {place}")
+        title, *more = wrap(printable(self._document.title), room)
+        if more:
+            title = f"{wrap(printable(self._document.title), room - 2)[0]} …"
+        head = Text.assemble((title, "bold"), (beside, "dim"), (f"  {place}", "bold"))
+        head.no_wrap = True
+        return head
 
     def _foot(self, below: int) -> Text:
         if self._typed is not None:
@@ -207,8 +210,9 @@ class Viewer:
             grid = Grid.grid(padding=(0, _BETWEEN, 0, 0))
             grid.add_row(Group(*map(_shown, left)), Group(*map(_shown, beside)))
             return grid
-        below = value_lines(step.state.values, before, self._console.width)
-        return Group(*map(_shown, [*left, *below]))
+        below = list(value_lines(step.state.values, before, self._console.width))
+        between = [""] if left and below else []
+        return Group(*map(_shown, [*left, *between, *below]))
 
     def _bytes(self, focus: ByteRange) -> Iterator[str]:
         yield StyledText(Span(focus.file, HEADING))

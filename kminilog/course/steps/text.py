@@ -150,8 +150,9 @@ def value_lines(
         is_changed = name in known and known[name] != value
         first = f"{'→' if is_changed else ' '} {name}{' ' * (longest - columns(name))} = "
         text = "none" if value is None else str(value)
-        later = " " * min(len(first), width // 2)
-        for line in wrap(text, width, first=first, later=later) or [first.rstrip()]:
+        widest = max(map(columns, text.split(" ")))
+        later = " " * max(2, min(columns(first), width - widest))
+        for line in wrap(first + text, width, later=later):
             yield StyledText(Span(line, MARKED if is_changed else ""))
 
 

@@ -61,6 +61,25 @@ def test_terminal_says_every_step_and_fits(name):
     assert f"{number} / {number}" in screen_of(viewer)[0]
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("wide", [60, 120])
+@pytest.mark.parametrize("name", NAMES)
+def test_terminal_is_as_wide_as_it_is_and_cuts_no_word(name, wide):
+    for number in range(1, len(made(name).steps) + 1):
+        viewer = viewer_of(name, number)
+        viewer.press("a")
+        known = {word for line in screen_of(viewer, 400, 2000) for word in line.split()}
+        lines = screen_of(viewer, wide, 2000)
+        assert max(map(len, lines)) <= wide
+        assert {word for line in lines for word in line.split()} <= known | {"…"}
+
+
+def test_terminal_marks_what_has_changed_since_the_step_before():
+    told = [line.split() for line in screen_of(viewer_of("murmur2", 3), 100, 40)]
+    marked = [words[words.index("→") + 1] for words in told if "→" in words and "=" in words]
+    assert marked == ["round", "h"]
+
+
 def test_terminal_names_the_thought_behind_a_wrong_answer():
     viewer = viewer_of("murmur2", 9)
     assert "choose by number" in whole(viewer)
