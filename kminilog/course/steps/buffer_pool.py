@@ -400,12 +400,13 @@ def _picture(run: PoolRun, who: str = "") -> Picture:
     for number, (name, length, style) in enumerate(parts):
         if length:
             key = name if name in run.holders else f"{name} {number - len(run.holders)}"
-            bars.append(Bar(at, at + length, name, "here" if name == who else style, key))
+            here = " here" if name == who else ""
+            bars.append(Bar(at, at + length, name, style + here, key))
         at += length
     waiting, at = [], 0
     for name, caller in run.queue.items():
         waiting.append(
-            Bar(at, at + caller.size_bytes, name, "here" if name == who else "key", name)
+            Bar(at, at + caller.size_bytes, name, "key here" if name == who else "key", name)
         )
         at += caller.size_bytes
     lanes = [

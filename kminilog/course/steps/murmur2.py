@@ -229,7 +229,7 @@ def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Pict
                 at,
                 min(at + 4, len(key)),
                 key[at : at + 4].hex(" "),
-                "here" if start <= at < end else "key",
+                "key here" if start <= at < end else "key",
             )
             for at in range(0, len(key), 4)
         ]

@@ -112,14 +112,10 @@ def owners(
         for partition in sorted(p for p in assignment[member] if p.topic in firsts):
             place = firsts[partition.topic] + partition.partition
             old = owner_before.get(partition, member)
-            style = (
-                "here"
-                if old != member
-                else ""
-                if partition.topic == next(iter(topics))
-                else "value"
-            )
-            bars.append(Bar(place, place + 1, str(partition.partition), style, str(partition)))
+            style = "" if partition.topic == next(iter(topics)) else "value"
+            style += " here" if old != member else ""
+            label = str(partition.partition)
+            bars.append(Bar(place, place + 1, label, style.strip(), str(partition)))
             if old != member and old in ordered:
                 arrows.append(Arrow(ordered.index(old), place + 0.5, slot, place + 0.5))
         lanes.append(PictureLane(member, 0, at, tuple(bars)))

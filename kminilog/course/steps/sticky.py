@@ -116,7 +116,7 @@ def _batches(runs: Sequence[PartitionerRun], sent: int) -> Picture:
             else:
                 bars.append(Bar(number, number + 1, label, "key" if KEYS[number] else ""))
         if bars:
-            bars[-1] = bars[-1]._replace(style="here")
+            bars[-1] = bars[-1]._replace(style=f"{bars[-1].style} here".strip())
         lanes.append(PictureLane(run.label, 0, len(KEYS), tuple(bars)))
     return Picture("Each bar is a batch; orange: its first record has a key", tuple(lanes))
 
