@@ -134,6 +134,9 @@ def test_generated_log_dir_has_damage_lag_and_empty_logs(kminilog: CommandLine, 
     for empty in ("t-1", "nothing-0"):
         assert "The log is empty." in shown(section(page, empty))
     assert len(of_class(page, "partition")) == 3
+    (topic,) = (one for one in of_class(page, "topic") if one.get("id") == "topic/t")
+    settings = f"{dialect.name} dialect, segment.bytes 500, index.interval.bytes 100"
+    assert shown(of_class(topic, "aside")[0]) == settings
 
 
 def test_page_of_one_topic_has_no_other(kminilog: CommandLine):

@@ -237,7 +237,7 @@ def _findings(look: PartitionLook, limit: int) -> Lane:
         path = f"M{left} {top}H{right}V14H{left}Z"
         title, link = f"{finding.kind}: {finding.place}", f"{look.name}/finding-{number}"
         shapes.append(Shape(finding.severity, path, title, link))
-        places.append((_share(look, finding.offset), number))
+        places.append(((left + right) / 2 / _WIDTH, number))
     height = 14 if shapes else 0
     return Lane("findings of verify", words, height, tuple(shapes), tuple(_numbers(places)))
 

@@ -4,7 +4,8 @@ page_data.py and contents.py read them from files, page.py and lanes.py show the
 not known is None. Source: ours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kminilog.course.steps.drawing import Drawing
@@ -185,6 +186,7 @@ class LogDirLook(NamedTuple):
     command      the words in front of a command of `kminilog` that is about it
     said         the verdict of `verify` in a sentence
     severity     "ok", "warning" or "error"
+    settings     of each topic, its dialect and the settings that are not the default, in words
     elsewhere    findings in none of these partitions
     counts       of each class of findings, how many there are, and how many of them are shown
     not_checked  what `verify` did not check, and why
@@ -197,6 +199,7 @@ class LogDirLook(NamedTuple):
     said: str
     severity: str
     partitions: tuple[PartitionLook, ...]
+    settings: Mapping[str, str] = MappingProxyType({})
     elsewhere: tuple[FindingLook, ...] = ()
     counts: tuple[tuple[str, int, int], ...] = ()
     not_checked: tuple[str, ...] = ()

@@ -140,7 +140,14 @@ def look_at(
             )
     elsewhere = tuple(finding for findings in found.values() for finding in findings)
     look = _concluded(place, tuple(partitions), elsewhere, not_read)
-    return look, contents_of(place.reader)
+    settings = {topic.name: _settings(topic) for topic in topics}
+    return look._replace(settings=settings), contents_of(place.reader)
+
+
+def _settings(topic: Topic) -> str:
+    """Return the dialect of a topic, and what is set for it that is not the default."""
+    own = [f"{name} {value}" for name, value in topic.settings.changed().items()]
+    return ", ".join([f"{topic.dialect.name} dialect", *own])
 
 
 def _concluded(
