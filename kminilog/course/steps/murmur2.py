@@ -143,9 +143,9 @@ def _fields(key: bytes) -> list[Field]:
 def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> None:
     words, tail = divmod(len(key), 4)
     said = (
-        f"The key has {len(key)} bytes. murmur2 reads them as words of four bytes, least "
-        f"significant byte first. Here it reads {count(words, 'word')}. The other "
-        f"{count(tail, 'byte')} are the tail."
+        f"The key has {count(len(key), 'byte')}. murmur2 reads them as words of four bytes, least "
+        f"significant byte first. Here it reads {count(words, 'word')}, and a tail of "
+        f"{count(tail, 'byte')}."
     )
     focus = [ByteRange(_FILE, 0, len(key))] if key else []
     values = {**told, "length": len(key), "words": words, "tail": tail}
@@ -163,8 +163,8 @@ def _say_round(
         f"0x{MULTIPLIER:08x}. Then its upper 8 bits are mixed into its lower bits (k ^= k >>> 24), "
         "and it is multiplied again. The result is k. Now the hash is multiplied, and combined "
         "with k by xor. All numbers keep 32 bits.",
-        "tail": f"Bytes {one.start} to {one.end - 1} are the tail. The hash is combined with them "
-        "by xor, then multiplied.",
+        "tail": f"The tail begins at byte {one.start}. The hash is combined with it by xor, then "
+        "multiplied.",
         "shift by 13": "The upper bits are mixed into the lower ones, h ^= h >>> 13. Then the "
         "hash is multiplied for the last time.",
         "shift by 15": "Then h ^= h >>> 15.",
@@ -185,8 +185,8 @@ def _say_result(
     hashed = murmur2(key)
     positive = to_positive(hashed)
     values: dict[str, Value] = {**told, "h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
-    sign = "Its highest bit is 1, so it is negative" if hashed < 0 else "Its highest bit is 0, so "
-    "it is not negative"
+    bit = "1, so it is negative" if hashed < 0 else "0, so it is not negative"
+    sign = f"Its highest bit is {bit}"
     recording.step(
         f"Integers in Java have a sign. For Java, the 32 bits are the number {hashed}. {sign}.",
         values=values,

@@ -16,7 +16,7 @@ from kminilog.errors import NullValueError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import Message, decode, encode
 from kminilog.partitioners.keyed import murmur2_partition
-from kminilog.text import shown
+from kminilog.text import count, shown
 
 PARTITIONS = 10
 _SHOWN_BYTES = 40
@@ -263,8 +263,8 @@ def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Key
     marked = tuple(number for number, row in enumerate(rows) if row[3] == "refused")
     columns = ("message", "key", "value", "key read", "value read")
     recording.step(
-        f"The messages are written, then read. {same_count} are the same as before, "
-        f"{refused_count} were refused. No message has changed.",
+        f"The messages are written, then read. {same_count} are the same as before. The dialect "
+        f"refused {count(refused_count, 'message')}. No message has changed.",
         ask=question,
         values={"the same": same_count, "refused": refused_count},
         tables=[Table("What is read", columns, tuple(rows), marked)],

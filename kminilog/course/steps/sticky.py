@@ -249,11 +249,12 @@ def _ask_second(run: PartitionerRun) -> Ask:
         "batch has room.",
     }
     if one.partition == two.partition:
-        right, why = "the same partition again", "The batch there has room. A sticky partitioner "
-        "stays with a partition until its batch is full."
+        right = "the same partition again"
+        why = "The batch there has room. A sticky partitioner stays with a partition until its "
+        why += "batch is full."
     else:
-        right, why = "another partition, at random", "The batch has no room, so another batch "
-        "must begin."
+        right = "another partition, at random"
+        why = "The batch has no room, so another batch must begin."
     return ask(
         f"{run.label} sent record 1 to partition {one.partition}. Record 2 has no key either. "
         "Where does it go?",

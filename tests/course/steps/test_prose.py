@@ -55,3 +55,12 @@ def test_step_through_says_it_in_words(name):
 @pytest.mark.parametrize("words", OTHERS, ids=" ".join)
 def test_step_through_with_other_arguments_says_it_in_words(words):
     check(scene_command(words[0]).document(words[1:]))
+
+
+def test_sentences_have_an_end_and_no_place_that_was_not_filled():
+    for name in NAMES:
+        for step in made(name).steps:
+            whys = [choice.why for choice in step.ask.choices] if step.ask else []
+            for text in (step.say, *whys):
+                assert re.search(r"[.?!]['\")]?$", text), text
+                assert not re.search(r"\{[a-z]| [,;]|  ", text), text
