@@ -29,6 +29,8 @@ _GAP = "  "  # between two columns of a table
 _HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
 _WORDS = re.compile(f"( +|[^ {_FILL}]{_FILL})")  # a Chinese text may break at each character
 _CONTINUED = " \\"  # ends a line of a command that goes on, as a shell takes it
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # a word of a command, which stays whole
+_BLANK_IN_WORD = "\x01"
 _OF_ONE = {"are": "is", "were": "was", "have": "has"}
 FIT_COLUMNS = 80
 SHOWN_BYTES = 200  # of a key or value in a line of text
@@ -385,11 +387,12 @@ def folded(line: StyledText, width: int) -> list[StyledText]:
     r"""Return a line as lines of so many columns, broken at blanks; each part keeps its meaning.
 
     Later lines are indented. A command goes on after a backslash, so that it can be copied.
+    What is in quotes there is one word.
 
     >>> folded(StyledText("  verdict: all is well"), 16)
     ['  verdict: all', '    is well']
-    >>> folded(StyledText(Span("ls a bc", COMMAND)), 6)
-    ['ls a \\', '  bc']
+    >>> folded(StyledText(Span("ls a 'b c'", COMMAND)), 6)
+    ['ls a \\', "  'b c'"]
     """
     if columns(line) <= width:
         return [line]
@@ -400,7 +403,9 @@ def folded(line: StyledText, width: int) -> list[StyledText]:
     room = width - len(_CONTINUED) * (command < len(spans))
     found: list[StyledText] = []
     end = 0
-    for text in wrap(line[len(indent) :], room, first=indent, later=indent + _GAP):
+    whole = line[:command_at] + _QUOTED.sub(_held, line[command_at:])
+    for held in wrap(whole[len(indent) :], room, first=indent, later=indent + _GAP):
+        text = held.replace(_BLANK_IN_WORD, " ")
         words = text.lstrip(" ")
         start = line.index(words, end)
         if command_at < end:
@@ -408,6 +413,10 @@ def folded(line: StyledText, width: int) -> list[StyledText]:
         end = start + len(words)
         found.append(StyledText(text.removesuffix(words), *_cut(spans, start, end)))
     return found or [line]
+
+
+def _held(quoted: re.Match[str]) -> str:
+    return quoted[0].replace(" ", _BLANK_IN_WORD)
 
 
 def _cut(spans: Iterable[Span], start: int, end: int) -> Iterator[Span]:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from kminilog.cli.main import main
 from kminilog.cli.shared.output import width, write_line
 from kminilog.cli.step.command import SCENES
 from kminilog.course.marks import Mark, marks_as_csv
-from kminilog.text import COMMAND, Span, StyledText, columns
+from kminilog.text import COMMAND, Span, StyledText, columns, folded
 from tests.cli.command_line import CommandLine
 from tests.course.student import HEADER, start_lab
 from tests.damage import flip_byte
@@ -166,6 +167,14 @@ def test_command_that_is_folded_can_be_copied(monkeypatch):
     assert re.sub("\x1b\\[[0-9]*m", "", "|".join(stdout.lines)) == (
         "  as text:|    kminilog dump \\|    a/path --at 7"
     )
+
+
+def test_command_that_is_folded_keeps_what_is_in_quotes():
+    words = ["kminilog", "step", "murmur2", "--key", "a  b's c d", "--partitions", "3"]
+    line = StyledText("    Round by round: ", Span(shlex.join(words), COMMAND))
+    for wide in range(1, 100):
+        copied = "\n".join(folded(line, wide)).partition("round:")[2].replace("\\\n", "")
+        assert shlex.split(copied) == words, wide
 
 
 def test_width_is_80_where_stdout_is_no_terminal(monkeypatch, capsys):
