@@ -308,9 +308,10 @@
     const box = make("div", "ask quiz");
     box.append(make("p", "", question));
     const buttons = make("div", "choices");
-    choices.forEach((choice) => {
+    choices.forEach((choice, index) => {
       const button = make("button", "", choice.answer);
       button.type = "button";
+      button.dataset.number = index + 1;
       button.addEventListener("click", () => choose(number, choice.answer));
       buttons.append(button);
     });

@@ -98,6 +98,10 @@ FAULTS = """() => {
   if (bar.bottom > innerHeight + 1) faults.push("bar of buttons");
   const sentence = seen(".ask.quiz p, .say")[0]?.getBoundingClientRect();
   if (sentence && sentence.bottom > bar.top) faults.push("sentence is below the window");
+  const first = [...seen(".picture"), ...seen(".in-focus .byte").slice(0, 1)];
+  for (const one of innerWidth > 960 ? first : []) {
+    if (one.getBoundingClientRect().bottom > bar.top + 1) faults.push("focus below the window");
+  }
   const place = (lit, panel) => {
     const [one, box] = [lit, panel].map((it) => it.getBoundingClientRect());
     return one.left >= box.left - 4 && (one.right <= box.right + 4 || one.width > box.width)
