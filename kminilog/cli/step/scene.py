@@ -55,10 +55,10 @@ class SceneCommand(click.Command):
         with self.make_context(self.name, list(arguments), parent) as ctx:
             own = {param.name: ctx.params.pop(param.name) for param in self.own if param.name}
             seed = ctx.params.pop("seed")
-            given = [name for name in ctx.params if ctx.get_parameter_source(name) is _GIVEN]
-            if given:
-                option = given[0].replace("_", "-")
-                raise click.UsageError(f"--{option} is an option of the whole command: not here")
+            for param in self.params:
+                if param.name in ctx.params and ctx.get_parameter_source(param.name) is _GIVEN:
+                    option = param.opts[0]
+                    raise click.UsageError(f"{option} is an option of the whole command: not here")
             return self._function(**own, seed=seed)
 
     @property
