@@ -458,6 +458,29 @@ def test_page_of_a_cluster_has_the_copies_and_what_verify_finds_in_each(two_copi
     assert "broker 0: 1 error: 1 bad-crc." in shown(page.findall(".//header")[0])
 
 
+def test_page_of_a_cluster_says_that_a_broker_is_not_checked(two_copies, tmp_path):
+    shutil.rmtree(two_copies.path / "broker-1")
+    file = tmp_path / "page.html"
+    told = two_copies("ls", "--html", file)
+    assert (told.code, told.out) == (2, f"{file}: 4 partitions, 0 findings\n")
+    listed = two_copies("ls")
+    assert (listed.code, listed.err) == (2, told.err)
+    page = tree(file.read_text())
+    (header,) = page.findall(".//header")
+    assert header.get("class") == "warning"
+    assert shown(header).endswith("broker 1 is not checked.")
+    verdicts = [shown(one) for one in page.findall(".//summary/b") if one.get("class")]
+    assert verdicts == ["not all copies checked", "not read", "ok", "ok"]
+
+
+def test_page_of_a_cluster_without_topics_is_in_order(tmp_path):
+    empty = Cluster(tmp_path / "empty")
+    empty.run("cluster", "create", str(empty.path))
+    empty.ok("ls", "--html", tmp_path / "page.html")
+    (header,) = tree((tmp_path / "page.html").read_text()).findall(".//header")
+    assert header.get("class") == "ok"
+
+
 def test_verify_checks_the_files_of_all_brokers(two_copies):
     two_copies.produce("--acks", "-1")
     two_copies.act("crash", "3")

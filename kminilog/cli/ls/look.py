@@ -121,8 +121,8 @@ class FindingLook(NamedTuple):
 class PartitionLook(NamedTuple):
     """One partition. With a `failure`, it could not be read, and most of the rest is not known.
 
-    `finding_count` is that of `verify`, which also counts the findings that it does not keep;
-    `has_unkept_errors` tells if errors may be among those.
+    It `is_checked` if all of its copies are. `finding_count` is that of `verify`, which also counts
+    the findings that it does not keep; `has_unkept_errors` tells if errors may be among those.
     """
 
     name: str
@@ -176,7 +176,9 @@ class PartitionLook(NamedTuple):
             return "not read"
         if self.finding_count:
             return counted(self.finding_count, "finding")
-        return "ok" if self.is_checked else "not checked"
+        if not self.is_checked:
+            return "not all copies checked" if self.copies else "not checked"
+        return "ok"
 
 
 class LogDirLook(NamedTuple):

@@ -129,11 +129,16 @@ def look_at(
     partitions = []
     for topic in topics:
         for partition in interruptible(topic.all_partitions()):
-            part = _partition(place, partition, checked.get(partition, {}), on_gap, on_broken)
+            rows, copies = checked.get(partition, {}), place.copies(partition)
+            part = _partition(place, partition, rows, on_gap, on_broken)
+            for copy in copies:
+                if copy.failure and copy.broker != place.home(partition):
+                    on_broken(KMiniLogError(copy.failure))
             partitions.append(
                 part._replace(
                     recovery_point=points.get(partition),
-                    copies=place.copies(partition),
+                    copies=copies,
+                    is_checked=bool(rows) and all(copy.broker in rows for copy in copies),
                     groups=tuple(groups.get(partition, ())),
                     findings=tuple(found.pop(str(partition), ())),
                 )
@@ -162,7 +167,9 @@ def _concluded(
     said = [
         f"broker {b}: {headline(report)}" if place.is_cluster else headline(report)
         for b, report in wrong.items()
-    ] or [headline(Report({}))]
+    ]
+    said += [f"broker {b} is not checked." for b in verified.unreadable]
+    severities = ["warning" if verified.unreadable else "ok", *map(worst, reports.values())]
     counts = Counter[str]()
     shown = Counter[str]()
     for report in reports.values():
@@ -174,8 +181,8 @@ def _concluded(
         title=f"{'Cluster' if place.is_cluster else 'Log dir'} {place.path}",
         command=f"kminilog {place.option} {quoted(str(place.path))}",
         verdict=verified.verdict,
-        said=" ".join(said),
-        severity=max(map(worst, reports.values()), key=_SEVERITIES.index, default="warning"),
+        said=" ".join(said) or headline(Report({})),
+        severity=max(severities, key=_SEVERITIES.index),
         partitions=partitions,
         elsewhere=elsewhere,
         counts=tuple((kind, total, shown[kind]) for kind, total in counts.items()),
@@ -384,5 +391,4 @@ def _partition(
         segments=tuple(map(look, described["segments"])),
         finding_count=found,
         has_unkept_errors=place.has_unkept_errors,
-        is_checked=bool(rows),
     )
