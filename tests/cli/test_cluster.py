@@ -473,9 +473,7 @@ def test_page_of_a_cluster_says_that_a_broker_is_not_checked(two_copies, tmp_pat
     assert verdicts == ["not all copies checked", "not read", "ok", "ok"]
 
 
-def test_page_of_a_cluster_without_topics_is_in_order(tmp_path):
-    empty = Cluster(tmp_path / "empty")
-    empty.run("cluster", "create", str(empty.path))
+def test_page_of_a_cluster_without_topics_is_in_order(empty, tmp_path):
     empty.ok("ls", "--html", tmp_path / "page.html")
     (header,) = tree((tmp_path / "page.html").read_text()).findall(".//header")
     assert header.get("class") == "ok"
