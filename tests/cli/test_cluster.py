@@ -1152,7 +1152,7 @@ def last_table(lines):
 
 
 def test_cluster_demo_shows_both_replays_second_by_second(kminilog):
-    title = "A broker dies and comes back: send.switch.broker.enable = "
+    title = "Where messages go when a broker dies, with send.switch.broker.enable = "
     run = kminilog.ok("cluster", "demo")
     _, on, off = run.out.split(title)
     for replay, value, outcome in (

@@ -98,7 +98,7 @@ def test_demo_of_the_documents_finds_their_message_without_spark(kminilog, tmp_p
     index = (kept / "kminilog-data" / "documents-0" / "00000000000000368769.index").read_bytes()
     assert index.startswith(bytes.fromhex("00000003 000001f1"))  # their entry 3,497
     text = " ".join(kminilog.ok("demo", "--documents").out.split())
-    assert "Found: offset 368776 stands at byte 1500" in text
+    assert "Found: offset 368776 begins at byte 1500" in text
     assert "00000000000000368769.index begins with the entries 3,497, 6,1407, 8,1686 " in text
     oldest = "00000000000000000000"
     assert f"`kminilog retain` would delete {oldest}, and no newer segment" in text
