@@ -148,12 +148,13 @@ def value_lines(
     longest = max(map(columns, values), default=0)
     for name, value in values.items():
         is_changed = name in known and known[name] != value
-        first = f"{'→' if is_changed else ' '} {name}{' ' * (longest - columns(name))} = "
+        first = f"  {name}{' ' * (longest - columns(name))} = "
         text = "none" if value is None else str(value)
         widest = max(map(columns, text.split(" ")))
         later = " " * max(2, min(columns(first), width - widest))
-        for line in wrap(first + text, width, later=later):
-            yield StyledText(Span(line, MARKED if is_changed else ""))
+        for number, line in enumerate(wrap(first + text, width, later=later)):
+            shown = f"→{line[1:]}" if is_changed and not number else line
+            yield StyledText(Span(shown, MARKED if is_changed else ""))
 
 
 def _field_lines(document: Document, focus: ByteRange, width: int) -> Iterator[str]:
