@@ -452,7 +452,7 @@
   }
   document.getElementById("keys").addEventListener("click", () => help.showModal());
   jump.max = sections.length;
-  jump.addEventListener("change", () => { show(Number(jump.value) || current); jump.blur(); });
+  jump.addEventListener("change", () => { show(Math.round(jump.value) || current); jump.blur(); });
   // The page around this one may tell where a step-through beside it is, and which theme it has.
   addEventListener("message", ({ data, source }) => {
     if (source !== parent || source === window) return;

@@ -262,6 +262,10 @@ def test_page_opens_at_a_linked_step_and_goes_to_a_number(browser, pages):
         page.page.keyboard.type("7")
         page.press("Enter")
         assert page.text("#place") == "7 / 9"
+        page.press("g")
+        page.page.keyboard.type("2.4")
+        page.press("Enter")
+        assert page.text("#place") == "2 / 9"
         page.press("?")
         assert "Home End" in page.text("dialog")
 
