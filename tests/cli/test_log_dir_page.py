@@ -145,6 +145,19 @@ def test_recovery_point_above_the_log_end_is_said():
     assert words.startswith(f"{OFFSET + 101}, above the log end {OFFSET + 100}")
 
 
+def test_lag_of_a_group_in_a_topic_says_where_it_is_not_known():
+    lags = [5, 2, None]
+    looks = [
+        partition(f"t-{number}", 1, groups=(GroupLook("g", lag, lag), GroupLook("h", lag, 0)))
+        for number, lag in enumerate(lags)
+    ]
+    (groups,) = of_class(tree(page_of(*looks)), "groups")
+    assert list(map(shown, groups)) == [
+        "group g: lag 7, 5 of it in t-0; not known in 1 partition",
+        "group h: lag 0",
+    ]
+
+
 def test_bars_tile_the_axis_and_are_as_high_as_segments_are_large():
     sizes = (1000, 500, 10)
     segments = tuple(

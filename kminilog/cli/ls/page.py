@@ -9,6 +9,7 @@ much as fits, says what it leaves out, and names the command that shows it. The 
 log_dir.html (pages.py). Source: ours.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -87,14 +88,23 @@ class TopicPart(NamedTuple):
         return next((f"{one.look.name}/finding-1" for one in self.shown if one.look.findings), "")
 
     @property
-    def groups(self) -> list[tuple[str, int, int, str]]:
-        """Each group: its lag in all partitions, the largest one, and the partition of that."""
-        lags: dict[str, list[tuple[int, str]]] = {}
+    def groups(self) -> list[tuple[str, int, int, str, int]]:
+        """Each group: its lag in all, the largest one and its partition; in how many none is known.
+
+        Groups of which no lag is known are left out.
+        """
+        known: dict[str, list[tuple[int, str]]] = {}
+        unknown = Counter[str]()
         for one in self.partitions:
             for group in one.groups:
-                if group.lag is not None:
-                    lags.setdefault(group.group, []).append((group.lag, one.name))
-        return [(name, sum(lag for lag, _ in all_), *max(all_)) for name, all_ in lags.items()]
+                if group.lag is None:
+                    unknown[group.group] += 1
+                else:
+                    known.setdefault(group.group, []).append((group.lag, one.name))
+        return [
+            (name, sum(lag for lag, _ in lags), *max(lags), unknown[name])
+            for name, lags in known.items()
+        ]
 
 
 def render_log_dir(look: LogDirLook, contents_of: ContentsOf = lambda *asked: None) -> str:
