@@ -234,6 +234,8 @@ def test_damage_is_among_the_messages_with_its_bytes_and_in_the_picture(kminilog
     assert len(of_class(segment, "f-lost")) == 1
     (unfolded,) = (one for one in of_class(segment, "message") if one.get("open"))
     assert of_class(unfolded, "f-crc")
+    headings = " ".join(map(shown, page.iter("summary")))
+    assert re.search(r"\d+ messages and 1 damaged place\b", headings)
     (link,) = section(page, "t-0").findall("ol//a")
     assert link.get("href") == f"#{name}"
 

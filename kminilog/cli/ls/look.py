@@ -42,6 +42,13 @@ class SegmentContents(NamedTuple):
     rest_bytes: int
     command: str
 
+    @property
+    def said(self) -> str:
+        """How many messages these are, and how many places that are none."""
+        damaged = sum(bool(message.damage) for message in self.messages)
+        messages = counted(len(self.messages) - damaged, "message")
+        return f"{messages} and {counted(damaged, 'damaged place')}" if damaged else messages
+
     def links(self, partition: str) -> dict[tuple[str, int], str]:
         """Return where on the page each message stands, by its file and its first byte."""
         starts = [message.start for message in self.messages]
