@@ -42,6 +42,8 @@ def meaning(field: Field, start: int) -> str:
 def _what(field: Field, start: int) -> str:
     value = field.value
     number = value if isinstance(value, int) else 0
+    if value is None and field.name in NUMBERS:
+        return f"the beginning of the {field.name}. The bytes end before it does"
     match field.name:
         case "offset":
             return (

@@ -124,6 +124,14 @@ def test_record_does_not_call_a_torn_tail_damage(tmp_path):
     assert document.final.values["finding"] == "torn-tail"
 
 
+@pytest.mark.parametrize(("size", "name"), [(2, "offset"), (10, "size"), (13, "crc")])
+def test_record_says_that_a_number_is_cut(tmp_path, dialect, size, name):
+    (tmp_path / LOG).write_bytes(encode(dialect, 1, None, b"torn")[:size])
+    document = record.document(tmp_path / LOG, dialect)
+    assert f"the beginning of the {name}. The bytes end before it does." in document.steps[-2].say
+    assert not [step.say for step in document.steps if "None" in step.say]
+
+
 def test_record_takes_the_dialect_of_the_topic(tmp_path):
     commands = CommandLine(tmp_path / "log-dir")
     commands.ok("topic", "create", "t", "--partitions", 1, "--dialect", "kafka")
