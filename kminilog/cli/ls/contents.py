@@ -1,8 +1,7 @@
 """Some messages of a segment, for the page of a log dir: a picture to scale, and their bytes.
 
 They are the first ones, or those around the first damage. They are shown as a step-through shows
-them, damage included. If the files have changed or gone
-meanwhile, nothing is shown. Source: ours.
+them, damage included. If the files have changed or gone meanwhile, nothing is shown. Source: ours.
 """
 
 from collections import deque

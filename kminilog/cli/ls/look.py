@@ -58,9 +58,7 @@ class SegmentContents(NamedTuple):
 ContentsOf = Callable[[str, str, int | None, int], SegmentContents | None]
 """Returns messages of a segment: by its partition, its name, a byte, and how many around it.
 
-Without a byte, they are the first ones.
-
-None if it is gone.
+Without a byte, they are the first ones. Returns None if the segment is gone.
 """
 
 
