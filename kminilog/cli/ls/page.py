@@ -2,7 +2,7 @@
 
     the verdict       what `verify` says, then what there is, topic by topic
     a partition       its picture (lanes.py), its findings with their bytes, its segments
-    a segment         its first messages, or those around the first damage, to scale and byte by byte
+    a segment         its first messages, or those around the first damage, and their bytes
 
 A bar is a link to its segment, a tick to its finding. A page has at most PAGE_BYTES: it shows as
 much as fits, says what it leaves out, and names the command that shows it. The template is
