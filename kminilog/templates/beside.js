@@ -1,9 +1,10 @@
-// Keeps the step-throughs in the two frames at the same step.
+// Keeps the step-throughs in the two frames at the same step, and shows answers on both sides.
 "use strict";
 (() => {
   const known = new Set();
   let current = Number(/^#step\/(\d+)$/.exec(location.hash)?.[1] || 1);
   addEventListener("message", ({ data, source }) => {
+    for (const side of known) if (data?.told && side !== source) side.postMessage({ told: data.told }, "*");
     if (!Number.isInteger(data?.step)) return;
     if (!known.has(source)) { // it has just been loaded
       known.add(source);

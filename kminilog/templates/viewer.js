@@ -328,7 +328,8 @@
   }
 
   // Take an answer to a question, or tell it if it is null.
-  function choose(number, answer) {
+  function choose(number, answer, isFollowing = false) {
+    if (answer === null && parent !== window && !isFollowing) parent.postMessage({ told: number }, "*");
     const { choices } = trace.steps[number - 1].ask;
     const right = choices.find((choice) => choice.is_right);
     const choice = choices.find((one) => one.answer === answer) || right;
@@ -360,18 +361,21 @@
     }
     const first = (number) => {
       const index = given.get(number)?.[0];
-      return index === undefined ? "open" : index >= 0 && trace.steps[number - 1].ask.choices[index].is_right ? "right" : "not";
+      if (index === undefined) return "open";
+      if (index < 0) return "shown";
+      return trace.steps[number - 1].ask.choices[index].is_right ? "right" : "not";
     };
     dots.replaceChildren(...quizzes.map((number) => {
-      const dot = make("a", `dot ${first(number)}`, { open: "○", right: "●", not: "✗" }[first(number)]);
+      const dot = make("a", `dot ${first(number)}`, { open: "○", shown: "–", right: "●", not: "✗" }[first(number)]);
       if (hasAddress) dot.href = `#step/${number}`;
-      dot.title = `question of step ${number}: ${{ open: "open", right: "right at once", not: "not at once" }[first(number)]}`;
+      dot.title = `question of step ${number}: ${{ open: "open", shown: "shown", right: "right at once", not: "not at once" }[first(number)]}`;
       return dot;
     }));
     const those = (kind) => quizzes.filter((number) => first(number) === kind);
     const listed = (kind, words) => those(kind).length ? `; ${words}: step ${those(kind).join(", ")}` : "";
-    summary.textContent = `Questions: ${those("right").length} of ${quizzes.length} right at once`
-      + `${listed("not", "not at once")}${listed("open", "open")}.`;
+    summary.textContent = !those("right").length && !those("not").length ? ""
+      : `Questions: ${those("right").length} of ${quizzes.length} right at once`
+        + `${listed("not", "not at once")}${listed("shown", "shown")}${listed("open", "open")}.`;
   }
 
   // Show a step each second and a half, until the end or a question.
@@ -457,6 +461,7 @@
   addEventListener("message", ({ data, source }) => {
     if (source !== parent || source === window) return;
     if (data?.step) show(data.step, false, true);
+    if (data?.told === current && isWaiting(current)) choose(current, null, true);
     if (typeof data?.theme === "string") root.style.colorScheme = data.theme;
   });
   window.addEventListener("hashchange", () => fromHash(false));

@@ -41,7 +41,7 @@ def bisection(
     for slot in before if is_few else before[:0] if probe is None else [probe]:
         role = "here" if slot == probe else style if slot in left else "seen"
         bars.append(bar(range(slot, slot + 1), labels[slot], role, f"{what} {slot}"))
-    note = f"{len(left)} of {len(labels)} still possible"
+    note = f"{len(left) or 'none'} of {len(labels)} left{'' if left else ' to compare'}"
     whole = PictureLane(what, 0, len(labels) * size, (rest,), note, file)
     if not before or (not is_few and probe is None):
         return [whole]

@@ -57,6 +57,20 @@ def test_both_sides_go_from_step_to_step_by_a_key_on_either(browser, both):
         assert {url.split("#")[0] for url in page.requests} <= {both.as_uri(), "about:srcdoc"}
 
 
+def test_both_sides_show_the_answer_that_a_clicker_asks_for(browser, tmp_path):
+    path = tmp_path / "both.html"
+    path.write_text(render_beside(made("edges"), made("edges")))
+    with Page(browser, path, "#step/2") as page:
+        sides = page.page.frames[1:]
+        for frame in sides:
+            frame.wait_for_selector("section.current[id='step/2']")
+        page.press("PageDown")
+        for frame in sides:
+            frame.wait_for_selector(".verdict.is-right:visible")
+            assert frame.locator("#dots .dot").first.inner_text() == "–"
+            assert frame.locator("#place").inner_text() == "2 / 7"
+
+
 def test_both_sides_open_at_a_linked_step_and_keep_their_own_questions(browser, both):
     with Page(browser, both, "#step/4") as page:
         wait_for(page, 4, 4)

@@ -320,6 +320,7 @@ def test_page_takes_an_answer_from_the_picture_and_sums_up(browser, pages, name,
         page.press("End", "a")
         told = page.text(".summary")
         assert "not at once: step 2" in told
+        assert (f"shown: step {end}" in told) == (made(name).steps[-1].ask is not None)
         assert "open: step 3" in told
         assert "not" in page.page.locator("#dots .dot").first.get_attribute("class")
         assert page.text("#place") == f"{end} / {end}"
@@ -389,6 +390,11 @@ def test_page_on_paper_has_every_step_and_the_reasons_of_answers(browser, pages)
             assert choice.answer in asked
             assert " ".join(choice.why.split()) not in asked
             assert " ".join(choice.why.split()) in told
+        asking = page.page.locator(".step:has(.ask)")
+        assert asking.count() == sum(step.ask is not None for step in document.steps)
+        assert not asking.locator(":is(.say, .picture, .rest):visible").count()
+        assert page.page.locator(".answers .picture:visible").count() == asking.count()
+        assert page.text(".answers .say") == " ".join(document.steps[-1].say.split())
 
 
 def test_page_on_paper_is_a_short_handout(browser, pages):
@@ -397,7 +403,9 @@ def test_page_on_paper_is_a_short_handout(browser, pages):
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 5
         page.page.emulate_media(media="print")
         drawn = page.page.locator(".step:visible", has=page.page.locator(".picture:visible"))
-        assert drawn.count() == len(made("find-offset").steps) - 12  # probes 6 to 19, but two
+        assert (
+            drawn.count() == len(made("find-offset").steps) - 14
+        )  # questions, probes 6 to 19 but two
 
 
 # Remembers each motion: the key of what moves, from where, in how many milliseconds.
