@@ -190,10 +190,10 @@ class Recording:
         steps = list(self._steps)
         said = []
         if self._left_out_count:
-            said.append(f"{self._left_out_count} steps before this one are left out.")
+            said.append(f"Left out before this step: {count(self._left_out_count, 'step')}.")
         if self._without_picture:
             steps_without = count(len(self._without_picture), "step")
-            said.append(f"{steps_without} before this one have no picture, to save room.")
+            said.append(f"Without a picture, to save room: {steps_without} before this one.")
         if said:
             steps[-1] = steps[-1]._replace(say=f"{steps[-1].say} ({' '.join(said)})")
         document = Document(

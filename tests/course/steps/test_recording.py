@@ -45,7 +45,7 @@ def test_recording_of_too_many_steps_keeps_the_last_and_says_how_many_are_missin
     assert left_out > 0
     assert [step.say for step in document.steps[:3]] == ["0.", "1.", "2."]
     assert document.steps[-1].say == (
-        f"{MAX_STEPS + 499}. ({left_out} steps before this one are left out.)"
+        f"{MAX_STEPS + 499}. (Left out before this step: {left_out} steps.)"
     )
 
 
@@ -61,7 +61,7 @@ def test_recording_that_is_too_long_gives_up_pictures_before_steps():
     assert 0 < len(without) < 59
     assert document.steps[0].state.picture == document.final.picture == picture
     assert document.steps[-1].say == (
-        f"59. ({len(without)} steps before this one have no picture, to save room.)"
+        f"59. (Without a picture, to save room: {len(without)} steps before this one.)"
     )
     assert len(render_page(document).encode()) <= PAGE_BYTES
 
