@@ -20,7 +20,7 @@ MAX_BYTES = 1 << 16
 MAX_STEPS = 2_000
 MAX_FILES_JSON = 150_000
 """How long the JSON of all files and fields may be, in characters."""
-MAX_LENGTH = 345_000
+MAX_LENGTH = 330_000
 """The same for all of a document, where a step counts `STEP_WEIGHT` times."""
 STEP_WEIGHT = 5
 """A page has each step as JSON and as markup, together up to so many times its JSON.
