@@ -89,7 +89,7 @@ def test_page_is_below_its_bound_whatever_the_steps_show(columns, rows, cell):
         recording.step(cell or "-", values={str(number): number}, tables=[table])
     document = recording.document()
     assert len(render_page(document).encode()) <= PAGE_BYTES
-    assert "left out" in document.steps[-1].say or len(document.steps) == 300
+    assert "Left out" in document.steps[-1].say or len(document.steps) == 300
 
 
 @pytest.mark.parametrize("step_count", [12, 60])
