@@ -58,7 +58,9 @@ def files_picture(
         note = count(end - file.start, "byte")
         heads = [each.kind for each in own if each.kind in _HEADS]
         if heads and len(bars) < len(own):
-            note = f"{count(len(heads), 'message' if heads[0] == 'offset' else 'entry')}, {note}"
+            parts = sum("torn" in bar.style.split() for bar in bars)
+            whole = count(len(heads) - parts, "message" if heads[0] == "offset" else "entry")
+            note = f"{whole}{' and a part' if parts else ''}, {note}"
         scale = _scale(file, shown)
         lanes.append(PictureLane(file.name, file.start, scale, tuple(bars), note, file.name))
     return Picture("The bytes, to scale", tuple(lanes), tuple(_arrows(lanes, fields)))
