@@ -60,8 +60,8 @@ def test_demo_ingests_verifies_and_finds(kminilog, tmp_path):
     run = kminilog("demo", "--input", source, "--keep", keep)
     assert run.code == 0, run
     assert "verdict: ok" in run.out
-    assert "The names are sorted, so bisection works." in " ".join(run.out.split())
-    assert re.search(r"Found: offset \d+ stands at byte \d+", run.out)
+    assert "The names are sorted, so a binary search works." in " ".join(run.out.split())
+    assert re.search(r"Found: offset \d+ begins at byte \d+", run.out)
     assert f"go on with: kminilog --log-dir {keep / 'kminilog-data'} ls" in run.out
     listed = CommandLine(keep / "kminilog-data").ok("ls", "access", "--json").document
     assert sum(segment["message_count"] for segment in listed) == 2_000

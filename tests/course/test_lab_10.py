@@ -71,7 +71,7 @@ def test_commands_of_the_readme_show_what_it_says(tmp_path):
         text=True,
     )
     look, ten = done.stdout.split("created topic ev:")
-    assert look.split("\n")[1] == (
+    assert look.split("\n")[0] == (
         "source 20 + extra 1 + duplicate 2 = stored 22 + rejected 0 + missing 1"
     )
     shown = re.findall(r'^log_\d|"class": "(.*)"', ten, re.MULTILINE)

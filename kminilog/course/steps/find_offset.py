@@ -400,9 +400,11 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     }
     if search.found is None:
         start, end = reader.log_start_offset, reader.log_end_offset
+        said = f"is not in the log, which holds the offsets {start} to {end - 1}"
+        if start <= search.offset < end:
+            said = "is in a gap of the log: no message has it"
         recording.step(
-            f"Offset {search.offset} is not in the log, which holds the offsets {start} to "
-            f"{end - 1}. A search never returns another message instead.",
+            f"Offset {search.offset} {said}. A search never returns another message instead.",
             values={**values, "segment": None, "log start": start, "log end": end},
             picture=_walk_picture(search, segment, None),
         )

@@ -31,7 +31,7 @@ def meaning(field: Field, start: int) -> str:
     """Return what a field says, in one or two sentences; its message begins at byte `start`.
 
     >>> meaning(Field("f", 16, 17, "magic", "magic", 0), 0)
-    'Byte 16: the magic byte, 0: the version of the format. Here it must be 0.'
+    'Byte 16: the magic byte, 0. It is the version of the message format, and must be 0 here.'
     """
     where = f"Bytes {field.start} to {field.end - 1}"
     if field.end - field.start == 1:
