@@ -54,6 +54,14 @@ RAISED = "pyarrow.lib.ArrowInvalid: Not a Parquet file: no magic bytes (/lib/rea
         ),
         (LOST.format(WORKER), f"a Python worker on 192.0.2.2 was killed {LIKELY}{GAVE_UP}"),
         (
+            LOST.format("java.io.EOFException"),
+            f"a Python worker on 192.0.2.2 was killed {LIKELY}{GAVE_UP}",
+        ),
+        (
+            LOST.format("java.io.EOFException: Unexpected end of input stream"),
+            f"java.io.EOFException: Unexpected end of input stream{GAVE_UP}",
+        ),
+        (
             LOST.format(WORKER + ": Fatal Python error: Segmentation fault\n\nCurrent thread"),
             f"a Python worker on 192.0.2.2 crashed: Segmentation fault (signal 11){GAVE_UP}",
         ),

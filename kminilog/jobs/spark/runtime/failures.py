@@ -32,6 +32,7 @@ _LOST_TASK = re.compile(
 )
 _LOST_EXECUTOR = re.compile(r"ExecutorLostFailure \(executor \S+ [^)]*\) Reason: (.*)")
 _LOST_WORKER = "Python worker exited unexpectedly"
+_SILENT_WORKER = "java.io.EOFException"  # it died before it said a word; a file's end says more
 _NO_FAULT_HANDLER = "Consider setting"  # without it Spark cannot tell a crash from a kill
 _FAULT = re.compile(r"Fatal Python error: ([^\n]+)")
 _SIGNALS = {
@@ -132,7 +133,7 @@ def _dead_process(text: str) -> str | None:
         code = _EXIT_CODE.search(executor[1])
         ended = _ended(int(code[1])) if code else f"was lost: {executor[1].strip()}"
         what = f"an executor{_where(lost)} {ended}"
-    elif _LOST_WORKER in text:
+    elif _LOST_WORKER in text or (lost and lost["reason"].strip() == _SILENT_WORKER):
         what = f"a Python worker{_where(lost)} {_worker_ended(text)}"
     else:
         return None
