@@ -23,8 +23,7 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.drawing import WIDTH, Drawing, drawn
 from kminilog.course.steps.text import cost_line, field_rows
-from kminilog.pages import PAGE_BYTES as PAGE_BYTES
-from kminilog.pages import framed, render
+from kminilog.pages import PAGE_BYTES, framed, render
 
 INDEX_PAGE = "index.html"
 _WIDTH_BESIDE = 600  # of pictures

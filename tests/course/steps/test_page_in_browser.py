@@ -6,9 +6,10 @@ import pytest
 
 from kminilog.course.steps import record
 from kminilog.course.steps.document import Document
-from kminilog.course.steps.page import INDEX_PAGE, PAGE_BYTES, Listed, render_index, render_page
+from kminilog.course.steps.page import INDEX_PAGE, Listed, render_index, render_page
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
+from kminilog.pages import PAGE_BYTES
 from kminilog.text import printable
 from tests.browser import LOW_CONTRAST, Page, started_browser
 from tests.course.steps.scenes import NAMES, made

@@ -8,8 +8,9 @@ import pytest
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import compact
 from kminilog.course.steps.drawing import svg
-from kminilog.course.steps.page import PAGE_BYTES, render_beside
+from kminilog.course.steps.page import render_beside
 from kminilog.course.steps.text import render_short, render_text
+from kminilog.pages import PAGE_BYTES
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.course.steps.scenes import NAMES, SCHEMA, made
 
