@@ -139,7 +139,10 @@ def _short(number: float) -> str:
 
 
 def _srcdoc(page: str) -> "Markup":
-    """Return a page as the value of an attribute in single quotes: a page has more double ones."""
+    """Return a page as the value of an attribute in single quotes, as it has many double ones.
+
+    Escaped by markupsafe, `sticky` would be 527 KB instead of 368 KB.
+    """
     from markupsafe import Markup
 
     return Markup(page.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;"))
