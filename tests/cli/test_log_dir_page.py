@@ -148,14 +148,25 @@ def test_recovery_point_above_the_log_end_is_said():
 def test_lag_of_a_group_in_a_topic_says_where_it_is_not_known():
     lags = [5, 2, None]
     looks = [
-        partition(f"t-{number}", 1, groups=(GroupLook("g", lag, lag), GroupLook("h", lag, 0)))
+        partition(
+            f"t-{number}",
+            1,
+            groups=(GroupLook("g", lag, lag), GroupLook("h", lag, 0), GroupLook("i", lag, None)),
+        )
         for number, lag in enumerate(lags)
     ]
     (groups,) = of_class(tree(page_of(*looks)), "groups")
     assert list(map(shown, groups)) == [
         "group g: lag 7, 5 of it in t-0; not known in 1 partition",
         "group h: lag 0",
+        "group i: lag not known in 3 partitions",
     ]
+
+
+def test_largest_lag_of_a_topic_is_not_known_if_that_of_no_group_is():
+    look = partition("t-0", 1, groups=(GroupLook("g", None, None),))
+    rows = of_class(tree(page_of(look, partition("u-0", 1))), "overview")[0].findall(".//tr")[1:]
+    assert [shown(row[-1]) for row in rows] == ["not known", "-"]
 
 
 def test_bars_tile_the_axis_and_are_as_high_as_segments_are_large():

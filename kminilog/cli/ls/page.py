@@ -88,23 +88,18 @@ class TopicPart(NamedTuple):
         return next((f"{one.look.name}/finding-1" for one in self.shown if one.look.findings), "")
 
     @property
-    def groups(self) -> list[tuple[str, int, int, str, int]]:
-        """Each group: its lag in all, the largest one and its partition; in how many none is known.
-
-        Groups of which no lag is known are left out.
-        """
-        known: dict[str, list[tuple[int, str]]] = {}
+    def groups(self) -> list[tuple[str, list[tuple[int, str]], int]]:
+        """Each group: its lags that are known, with their partitions; in how many none is."""
+        lags: dict[str, list[tuple[int, str]]] = {}
         unknown = Counter[str]()
         for one in self.partitions:
             for group in one.groups:
+                known = lags.setdefault(group.group, [])
                 if group.lag is None:
                     unknown[group.group] += 1
                 else:
-                    known.setdefault(group.group, []).append((group.lag, one.name))
-        return [
-            (name, sum(lag for lag, _ in lags), *max(lags), unknown[name])
-            for name, lags in known.items()
-        ]
+                    known.append((group.lag, one.name))
+        return [(name, known, unknown[name]) for name, known in lags.items()]
 
 
 def render_log_dir(look: LogDirLook, contents_of: ContentsOf = lambda *asked: None) -> str:
