@@ -163,6 +163,8 @@ def _to_document(ctx: click.Context, param: click.Parameter, value: str | None) 
     if not isinstance(found, SceneCommand):
         reason = f"{name!r} is no step-through: kminilog step list names them"
         raise click.BadParameter(reason, ctx, param)
+    if {*arguments} & {*ctx.help_option_names}:
+        raise click.BadParameter("--help is an option of the whole command: not here", ctx, param)
     return found.document(arguments, ctx.parent)
 
 

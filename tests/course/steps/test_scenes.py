@@ -166,6 +166,7 @@ def test_pages_beside_each_other_are_at_most_as_long_as_both():
         (["murmur2", "--beside", "list", "--html", "x"], "'list' is no step-through"),
         (["murmur2", "--beside", "", "--html", "x"], "'' names no step-through"),
         (["murmur2", "--beside", "range --json", "--html", "x"], "--json is an option of the"),
+        (["murmur2", "--beside", "range --help", "--html", "x"], "--help is an option of the whole"),
         (["murmur2", "--beside", "range --member", "--html", "x"], "requires an argument"),
         (["find-offset", "orders-0"], "which offset of orders-0?"),
     ],
