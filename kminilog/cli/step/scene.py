@@ -5,6 +5,7 @@ The command has the function's own parameters and these: `--html FILE`, `--besid
 Source: ours.
 """
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from rich.console import Console
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import warn, width, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.course.steps.document import Document, to_json
 from kminilog.course.steps.drawing import svg
@@ -121,16 +122,23 @@ def dialect_option(default: Dialect) -> Callable[[Scene], Scene]:
 
 
 def _write_pictures(directory: Path, document: Document) -> int:
-    """Write the picture of each step that has one; return how many there are."""
+    """Write the picture of each step that has one; return how many there are.
+
+    Files of other numbers, which an earlier run may have left, are said.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     digits = max(2, len(str(len(document.steps))))
-    number_of_pictures = 0
+    written = set()
     for number, step in enumerate(interruptible(document.steps), start=1):
         if step.state.picture:
             path = directory / f"{document.name}-{number:0{digits}}.svg"
             write_output(path, svg(step.state.picture, step.say).encode())
-            number_of_pictures += 1
-    return number_of_pictures
+            written.add(path.name)
+    names = re.compile(rf"{document.name}-\d+\.svg")
+    found = {path.name for path in directory.iterdir() if names.fullmatch(path.name)}
+    if others := sorted(found - written):
+        warn(f"{directory}: not written by this run: {', '.join(others)}")
+    return len(written)
 
 
 def _usage(param: click.Parameter) -> str:

@@ -126,6 +126,18 @@ def test_step_svg_writes_the_picture_of_each_step(tmp_path):
     )
 
 
+def test_step_svg_names_files_of_an_earlier_run_and_leaves_them(tmp_path):
+    commands = CommandLine(tmp_path / "log-dir")
+    (slides := tmp_path / "slides").mkdir()
+    others = ("murmur2-1.svg", "murmur2-10.svg", "murmur2-x.svg", "range-10.svg")
+    for name in others:
+        (slides / name).write_text("old")
+    run = commands("step", "murmur2", "--svg", slides)
+    told = f"kminilog: {slides}: not written by this run: murmur2-1.svg, murmur2-10.svg\n"
+    assert (run.code, run.err) == (0, told)
+    assert [(slides / name).read_text() for name in others] == ["old"] * 4
+
+
 def test_step_beside_writes_one_page_with_both(tmp_path):
     page = tmp_path / "page.html"
     other = "murmur2 --key bob"
