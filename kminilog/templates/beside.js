@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const known = new Set();
-  let current = Number(/^#step\/(\d+)$/.exec(location.hash)?.[1] || 1);
+  let current = Number(/^#step\/(\d+)$/.exec(location.hash)?.[1] || document.currentScript.dataset.first);
   addEventListener("message", ({ data, source }) => {
     for (const side of known) if (data?.told && side !== source) side.postMessage({ told: data.told }, "*");
     if (!Number.isInteger(data?.step)) return;

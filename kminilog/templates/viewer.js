@@ -20,6 +20,7 @@
     data: Uint8Array.from(file.hex.match(/../g) || [], (pair) => parseInt(pair, 16)),
     fields: trace.fields.filter((field) => field.file === file.name),
   }]));
+  const opensAt = Number(document.currentScript.dataset.first); // without an address of a step
   const hasAddress = location.protocol !== "about:"; // in the frame of a notebook it has none
   const given = new Map(); // for each question, the numbers of the answers that were given
   const answered = new Set(); // right, or told
@@ -403,7 +404,7 @@
 
   function fromHash(isToBeLinked) {
     const match = /^#step\/(\d+)$/.exec(location.hash);
-    show(match ? Number(match[1]) : 1, isToBeLinked);
+    show(match ? Number(match[1]) : opensAt, isToBeLinked);
   }
 
   function moveByte(from, event) {

@@ -81,9 +81,13 @@ class SceneCommand(click.Command):
         document = self._function(**own)
         check_step(document, from_step)
         if html:
-            page = render_beside(document, beside) if beside else render_page(document)
+            page = (
+                render_beside(document, beside, from_step)
+                if beside
+                else render_page(document, from_step=from_step)
+            )
             write_output(html, page.encode())
-        pictures = _write_pictures(svg, document) if svg else 0
+        pictures = _write_pictures(svg, document, from_step) if svg else 0
         if as_json:
             write_document(to_json(document))
         elif html or svg:
@@ -121,8 +125,8 @@ def dialect_option(default: Dialect) -> Callable[[Scene], Scene]:
     )
 
 
-def _write_pictures(directory: Path, document: Document) -> int:
-    """Write the picture of each step that has one; return how many there are.
+def _write_pictures(directory: Path, document: Document, from_step: int) -> int:
+    """Write the picture of each step from there on that has one; return how many there are.
 
     Files of other numbers, which an earlier run may have left, are said.
     """
@@ -130,7 +134,7 @@ def _write_pictures(directory: Path, document: Document) -> int:
     digits = max(2, len(str(len(document.steps))))
     written = set()
     for number, step in enumerate(interruptible(document.steps), start=1):
-        if step.state.picture:
+        if step.state.picture and number >= from_step:
             path = directory / f"{document.name}-{number:0{digits}}.svg"
             write_output(path, svg(step.state.picture, step.say).encode())
             written.add(path.name)
@@ -202,7 +206,7 @@ def _from_step_option() -> click.Option:
         default=1,
         show_default=True,
         metavar="N",
-        help="Number of the first step to show.",
+        help="Number of the first step to show. With --json, all steps are printed.",
     )
 
 

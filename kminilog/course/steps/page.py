@@ -88,23 +88,25 @@ class _StepView(NamedTuple):
     is_like: bool
 
 
-def render_page(document: Document, *, index: str | None = None, width: int = WIDTH) -> str:
+def render_page(
+    document: Document, *, index: str | None = None, width: int = WIDTH, from_step: int = 1
+) -> str:
     """Return the page as text; its pictures are so wide. O(document).
 
-    `index` is the link to a page that lists others.
+    `index` is the link to a page that lists others. In a browser, `from_step` is shown first.
     """
     slots = range(len(document.steps))
-    page = _page(document, index, slots, width)
+    page = _page(document, index, slots, width, from_step)
     if len(page.encode()) <= PAGE_BYTES:
         return page
-    room = PAGE_BYTES - len(_page(document, index, (), width).encode())
+    room = PAGE_BYTES - len(_page(document, index, (), width, from_step).encode())
     shown = []
     for slot in (slots[-1], *slots[:-1]):  # the last step is the result
         bytes_ = render("bytes.html", tables=_tables(document, document.steps[slot].focus))
         if len(bytes_.encode()) <= room:
             room -= len(bytes_.encode())
             shown.append(slot)
-    return _page(document, index, shown, width)
+    return _page(document, index, shown, width, from_step)
 
 
 def render_index(listed: Sequence[Listed]) -> str:
@@ -112,10 +114,10 @@ def render_index(listed: Sequence[Listed]) -> str:
     return render("index.html", listed=listed)
 
 
-def render_beside(left: Document, right: Document) -> str:
+def render_beside(left: Document, right: Document, from_step: int = 1) -> str:
     """Return a page with the pages of two documents, which go from step to step together."""
     sides = [(one.title, render_page(one, width=_WIDTH_BESIDE)) for one in (left, right)]
-    return render("beside.html", sides=sides)
+    return render("beside.html", sides=sides, from_step=from_step)
 
 
 def bytes_in_focus(document: Document) -> list[BytesTable]:
@@ -128,7 +130,13 @@ def framed_page(document: Document) -> str:
     return framed(render_page(document))
 
 
-def _page(document: Document, index: str | None, with_bytes: Collection[int], width: int) -> str:
+def _page(
+    document: Document,
+    index: str | None,
+    with_bytes: Collection[int],
+    width: int,
+    from_step: int,
+) -> str:
     """Return the page; only these steps, by their places, show their bytes without scripts."""
     like = _like_their_neighbours(document.steps)
     asks = [*(step.ask for step in document.steps[1:]), None]
@@ -139,6 +147,7 @@ def _page(document: Document, index: str | None, with_bytes: Collection[int], wi
         json=compact(document),
         index=index,
         keys=_KEYS,
+        from_step=from_step,
         steps=[
             _StepView(
                 slot + 1,

@@ -79,6 +79,14 @@ def test_both_sides_open_at_a_linked_step_and_keep_their_own_questions(browser, 
             assert frame.locator(".step.current .quiz:visible").count() == is_asked
 
 
+def test_both_sides_open_at_the_step_that_they_were_written_for(browser, tmp_path):
+    (path := tmp_path / "both.html").write_text(
+        render_beside(made("record"), made("null-or-empty"), from_step=5)
+    )
+    with Page(browser, path) as page:
+        wait_for(page, 5, 5)
+
+
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_sides_are_legible_at_each_size(browser, both, size, scheme):

@@ -271,6 +271,15 @@ def test_page_opens_at_a_linked_step_and_goes_to_a_number(browser, pages):
         assert "Home End" in page.text("dialog")
 
 
+def test_page_opens_at_the_step_that_it_was_written_for_unless_its_address_names_one(
+    browser, tmp_path
+):
+    (path := tmp_path / "page.html").write_text(render_page(made("murmur2"), from_step=4))
+    for fragment, number in (("", 4), ("#step/2", 2)):
+        with Page(browser, path, fragment) as page:
+            assert page.text("#place") == f"{number} / 9"
+
+
 def test_page_is_presented_with_keys_and_announces_each_step(browser, pages):
     steps = made("murmur2").steps
     asked = next(number for number, step in enumerate(steps, start=1) if step.ask)

@@ -138,6 +138,18 @@ def test_step_svg_names_files_of_an_earlier_run_and_leaves_them(tmp_path):
     assert [(slides / name).read_text() for name in others] == ["old"] * 4
 
 
+def test_step_from_step_holds_for_pictures_and_pages_but_json_is_the_whole_document(tmp_path):
+    commands = CommandLine(tmp_path / "log-dir")
+    words = ["step", "murmur2", "--from-step", 8]
+    run = commands.ok(*words, "--svg", tmp_path / "slides")
+    assert run.out == f"{tmp_path / 'slides'}: 2 pictures of murmur2\n"
+    assert {path.stem for path in (tmp_path / "slides").iterdir()} == {"murmur2-08", "murmur2-09"}
+    assert commands.ok(*words, "--json").document == json.loads(compact(made("murmur2")))
+    for beside in ([], ["--beside", "range"]):
+        commands.ok(*words, *beside, "--html", tmp_path / "page.html")
+        assert '<script data-first="8">' in (tmp_path / "page.html").read_text()
+
+
 def test_step_beside_writes_one_page_with_both(tmp_path):
     page = tmp_path / "page.html"
     other = "murmur2 --key bob"
@@ -178,7 +190,7 @@ def test_pages_beside_each_other_are_at_most_as_long_as_both():
         (["murmur2", "--beside", "list", "--html", "x"], "'list' is no step-through"),
         (["murmur2", "--beside", "", "--html", "x"], "'' names no step-through"),
         (["murmur2", "--beside", "range --json", "--html", "x"], "--json is an option of the"),
-        (["murmur2", "--beside", "range --help", "--html", "x"], "--help is an option of the whole"),
+        (["murmur2", "--beside", "range --help", "--html", "x"], "--help is an option of the"),
         (["murmur2", "--beside", "range --member", "--html", "x"], "requires an argument"),
         (["find-offset", "orders-0"], "which offset of orders-0?"),
     ],
