@@ -174,7 +174,7 @@
       room -= fields[stop].end - fields[stop].start;
       stop += 1;
     }
-    if (start > 0) view.append(make("span", "rest", `… ${fields[start].start - file.start} bytes before`));
+    if (start > 0) view.append(make("span", "more", `… ${fields[start].start - file.start} bytes before`));
     let holder = view;
     fields.slice(start, stop).forEach((field, index) => {
       if (index && field.kind === "offset") view.append(make("span", "line"));
@@ -183,7 +183,7 @@
       holder.append(fieldBox(file, field, end, isIn(field)));
     });
     if (stop < fields.length) {
-      view.append(make("span", "rest", `… ${end - fields[stop].start} bytes more`));
+      view.append(make("span", "more", `… ${end - fields[stop].start} bytes more`));
     }
     return view;
   }
@@ -209,11 +209,11 @@
       let same = at + 1;
       while (same < end && byteAt(same) === byteAt(at)) same += 1;
       if (same - at >= FOLDED && !trace.what_if) {
-        box.append(make("span", "rest", ` ${same - at - 1} more 0x${hex(byteAt(at), 2)} `));
+        box.append(make("span", "more", ` ${same - at - 1} more 0x${hex(byteAt(at), 2)} `));
         at = same - 1;
       }
     }
-    if (end < Math.min(field.end, fileEnd)) box.append(make("span", "rest", " …"));
+    if (end < Math.min(field.end, fileEnd)) box.append(make("span", "more", " …"));
     return box;
   }
 
@@ -227,7 +227,7 @@
     light(null);
     inspector.replaceChildren();
     if (!file) {
-      inspector.append(make("p", "rest", "Point at a byte; a click keeps it. Or press b and use the arrow keys."));
+      inspector.append(make("p", "more", "Point at a byte; a click keeps it. Or press b and use the arrow keys."));
       return;
     }
     light(box);

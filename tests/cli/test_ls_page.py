@@ -169,7 +169,7 @@ def test_page_says_what_could_not_be_read(kminilog: CommandLine, tmp_path: Path)
     page = tree(file.read_text())
     assert shown(section(page, "t-1")).startswith("Could not be read: ")
     assert "not read" in map(shown, of_class(page, "severity"))
-    rest = " ".join(map(shown, of_class(page, "rest")))
+    rest = " ".join(map(shown, of_class(page, "not-shown")))
     assert "group g: " in rest
     assert "recovery-point-offset-checkpoint" in rest
     assert "not known" in lane_words(section(page, "t-0"))["recovery point"]
