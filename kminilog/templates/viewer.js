@@ -26,6 +26,7 @@
   const answered = new Set(); // right, or told
   const quizzes = trace.steps.flatMap((step, index) => step.ask ? [index + 1] : []);
   let current = 0;
+  let asked = 0; // the step at which a question of a step-through beside this one waits
 
   const hex = (number, digits) => number.toString(16).padStart(digits, "0");
   // What could deceive a reader is escaped, as in the markup: the rules are those of text.py.
@@ -43,6 +44,9 @@
     return element;
   };
   const isWaiting = (number) => Boolean(trace.steps[number - 1].ask) && !answered.has(number);
+
+  // Tell the page around this one, if there is one.
+  const tell = (what) => { if (parent !== window) parent.postMessage(what, "*"); };
 
   // The section whose state is to be seen: while a question waits, that of the step before it.
   const shown = () => current - 1 - (isWaiting(current) && current > 1);
@@ -64,7 +68,7 @@
     }
     if (isToBeLinked && hasAddress) history.replaceState(null, "", `#step/${current}`);
     window.scrollTo(0, 0);
-    if (parent !== window && !isFollowing) parent.postMessage({ step: current }, "*");
+    if (!isFollowing) tell({ step: current });
   }
 
   // Scroll a box, not the page, until something in it is to be seen.
@@ -87,6 +91,7 @@
     const step = trace.steps[current - 1];
     said.textContent = printable(`Step ${current} of ${sections.length}. ${isWaiting(current) ? step.ask.question : step.say}`);
     markAnswers();
+    tell({ asked: isWaiting(current) ? current : 0 });
   }
 
   // Bytes that are shown apart from the rest of their file have the place of the part in the name.
@@ -330,7 +335,7 @@
 
   // Take an answer to a question, or tell it if it is null.
   function choose(number, answer, isFollowing = false) {
-    if (answer === null && parent !== window && !isFollowing) parent.postMessage({ told: number }, "*");
+    if (answer === null && !isFollowing) tell({ told: number });
     const { choices } = trace.steps[number - 1].ask;
     const right = choices.find((choice) => choice.is_right);
     const choice = choices.find((one) => one.answer === answer) || right;
@@ -394,12 +399,14 @@
 
   function fillScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
-    else root.requestFullscreen?.();
+    else if (document.fullscreenEnabled) root.requestFullscreen();
+    else tell({ screen: true }); // the page around this one may do it
   }
 
   function changeTheme() {
     const isDark = (root.style.colorScheme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
     root.style.colorScheme = isDark ? "light" : "dark";
+    tell({ theme: root.style.colorScheme });
   }
 
   function fromHash(isToBeLinked) {
@@ -433,7 +440,7 @@
       return;
     }
     const [on, back] = [() => show(current + 1), () => show(current - 1)];
-    const click = () => isWaiting(current) ? choose(current, null) : on();
+    const click = () => isWaiting(current) ? choose(current, null) : asked ? tell({ told: asked }) : on();
     const action = {
       ArrowRight: on, PageDown: click, " ": click, ArrowLeft: back, PageUp: back,
       Home: () => show(1), End: () => show(sections.length),
@@ -458,10 +465,11 @@
   document.getElementById("keys").addEventListener("click", () => help.showModal());
   jump.max = sections.length;
   jump.addEventListener("change", () => { show(Math.round(jump.value) || current); jump.blur(); });
-  // The page around this one may tell where a step-through beside it is, and which theme it has.
+  // The page around this one may tell where a step-through beside it is, and if it asks; and its theme.
   addEventListener("message", ({ data, source }) => {
     if (source !== parent || source === window) return;
     if (data?.step) show(data.step, false, true);
+    if (Number.isInteger(data?.asked)) asked = data.asked;
     if (data?.told === current && isWaiting(current)) choose(current, null, true);
     if (typeof data?.theme === "string") root.style.colorScheme = data.theme;
   });

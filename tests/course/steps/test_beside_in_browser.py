@@ -71,6 +71,43 @@ def test_both_sides_show_the_answer_that_a_clicker_asks_for(browser, tmp_path):
             assert frame.locator("#place").inner_text() == "2 / 7"
 
 
+def test_clicker_waits_for_a_question_of_the_other_side(browser, tmp_path):
+    documents = made("edges"), made("null-or-empty")
+    asked = [[n for n, step in enumerate(one.steps, start=1) if step.ask] for one in documents]
+    number = next(n for n in asked[0] if n not in asked[1] and n <= len(documents[1].steps))
+    for sides in (documents, documents[::-1]):
+        (path := tmp_path / "both.html").write_text(render_beside(*sides))
+        with Page(browser, path, f"#step/{number}", color_scheme="light") as page:
+            frames = page.page.frames[1:]
+            for frame in frames:
+                frame.wait_for_selector(f"section.current[id='step/{number}']", state="attached")
+            asking, other = frames if sides == documents else frames[::-1]
+            other.locator("h1").click()
+            page.press("PageDown")
+            asking.wait_for_selector(".verdict.is-right:visible")
+            for frame in frames:
+                assert frame.locator("#place").inner_text().startswith(f"{number} /")
+            while other.locator("#place").inner_text().startswith(f"{number} /"):
+                page.press("PageDown")  # until the other side has heard of the answer
+            for frame in frames:
+                frame.wait_for_selector(
+                    f"section.current[id='step/{number + 1}']", state="attached"
+                )
+
+
+def test_both_sides_change_their_theme_and_fill_the_screen_together(browser, both):
+    with Page(browser, both, color_scheme="light") as page:
+        wait_for(page, 1, 1)
+        for theme in ("dark", "light"):
+            page.press("t")
+            for frame in page.page.frames:
+                frame.wait_for_function(f"document.documentElement.style.colorScheme === '{theme}'")
+        for state in ("!==", "==="):
+            page.press("f")
+            page.page.wait_for_function(f"document.fullscreenElement {state} null")
+        assert page.complaints == []
+
+
 def test_both_sides_open_at_a_linked_step_and_keep_their_own_questions(browser, both):
     with Page(browser, both, "#step/4") as page:
         wait_for(page, 4, 4)
