@@ -75,9 +75,9 @@ class ExplainedPlan(NamedTuple):
         """Yield what is wrong, and below each what is done, or `would` be."""
         for finding in self.lost:
             yield StyledText(Span(words_of(finding), BAD))
-        for found, meaning in ((self.plan.cut, DOUBTFUL), (self.plan.damage, BAD)):
-            if found:  # a torn tail is no damage
-                yield StyledText(Span(self.of_end(found), meaning))
+        for found in (self.plan.cut, self.plan.damage):
+            if found:
+                yield StyledText(Span(self.of_end(found), BAD))
                 yield f"    {would}cut: {loss_of(found)}"
         for segment, _ in self.plan.rebuilt_indexes:
             of_it = [f for f in self.findings if f.segment == segment.name and _is_of_index(f)]

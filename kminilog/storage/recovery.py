@@ -9,9 +9,9 @@ newer Kafka may have written it (`format.message.decode_any`):
     contain copies of older messages
     a message in a later segment, with any offset
 
-Everything else is *damage*, even if a changed size field makes it look like a torn tail. Then
-nobody can write to the partition, and nothing changes until a human forces the cut. Every cut keeps
-its bytes in a side file, `<segment>.log.<position>.cut`.
+Recovery refuses all other *damage*, even if a changed size field makes it look like a torn tail.
+Then nobody can write to the partition, and nothing changes until a human forces the cut. Every cut
+keeps its bytes in a side file, `<segment>.log.<position>.cut`.
 
     segment 0        segment 1                 segment 2
     [m0 m1 m2 m3]    [m4 m5 m6 ~~~~~~~~~~~~]   (none)            torn tail: cut after m6

@@ -223,13 +223,14 @@ def test_findings_and_what_recovery_does_have_colours(orders):
     assert f"\n{DOUBTFUL}orders-0: orphan-file" in recovered
 
 
-def test_torn_tail_is_not_red_because_it_is_no_damage(orders):
+def test_torn_tail_is_red_in_recover_as_in_verify(orders):
     log = max((orders.log_dir / "orders-0").glob("*.log"))
     os.truncate(log, log.stat().st_size - 5)
     (orders.log_dir / ".clean-shutdown").unlink(missing_ok=True)
+    told = re.sub(r"in [0-9.]+ s", "", shown(orders, "verify"))
+    assert f"{BAD}torn-tail " in told
     recovered = shown(orders, "recover", "orders-0", "--dry-run")
-    assert f"{DOUBTFUL}orders-0/" in recovered
-    assert BAD not in recovered
+    assert f"{BAD}orders-0/" in recovered
 
 
 def test_name_of_a_file_brings_no_colours_of_its_own(orders):

@@ -28,13 +28,7 @@ _LABEL_GAP, _LABEL_LINES = 6, 2
 _SHORT_NAME = 18
 _LEAST_WIDTH = 3.0  # of a bar: so that it can be seen
 _TOLD_BARS = 12
-_ROLES = {
-    "here": "here",
-    "seen": "passed",
-    "free": "free",
-    "lost": "damaged",
-    "torn": "unfinished",
-}
+_ROLES = {"here": "here", "seen": "passed", "free": "free", "lost": "damaged"}
 
 
 class PlacedBar(NamedTuple):

@@ -41,7 +41,7 @@ def files_picture(
     """Return the picture of the files that are shown up to these ends; None if there is none.
 
     The files of a segment stand together, the others as they were added. What touches a damaged
-    range is red.
+    range, and a torn tail, is red.
     """
     shown = [file for file in files if file.name in ends][-_MOST_LANES:]
     shown.sort(key=lambda file: _segment_file(file.name))
@@ -52,15 +52,14 @@ def files_picture(
     for file in shown:
         end = ends[file.name]
         own = [each for each in fields if each.file == file.name and each.start < end]
-        bars = _bars(own, end, focus, damaged, is_segment=is_segment)
-        if bars and end == file.end < file.size_bytes:  # it goes on, so it is not unfinished
-            bars[-1] = _without("torn", bars[-1])
+        is_end = end < file.end or end == file.size_bytes  # else the file goes on
+        torn = _torn_tail(own, end) if is_end else []
+        bars = _bars(own, end, focus, [*damaged, *torn], is_segment=is_segment)
         note = count(end - file.start, "byte")
         heads = [each.kind for each in own if each.kind in _HEADS]
         if heads and len(bars) < len(own):
-            parts = sum("torn" in bar.style.split() for bar in bars)
-            whole = count(len(heads) - parts, "message" if heads[0] == "offset" else "entry")
-            note = f"{whole}{' and a part' if parts else ''}, {note}"
+            whole = count(len(heads) - len(torn), "message" if heads[0] == "offset" else "entry")
+            note = f"{whole}{' and a part' if torn else ''}, {note}"
         scale = _scale(file, shown)
         lanes.append(PictureLane(file.name, file.start, scale, tuple(bars), note, file.name))
     return Picture("The bytes, to scale", tuple(lanes), tuple(_arrows(lanes, fields)))
@@ -129,7 +128,7 @@ def _bar(
         values = [str(each.value) for each in thing if each.value is not None]
         is_entry = head.kind == "relative-offset"
         label = ",".join(values) if is_entry else "".join(values[:1])[-_SHOWN_DIGITS:]
-        styles = ["entry"] if is_entry else ["torn"] if _is_unfinished(thing, stop) else []
+        styles = ["entry"] if is_entry else []
     if head.kind == head.name == UNPARSED or _is_in(damaged, head.file, head.start, stop):
         styles = ["lost"]
     if _is_in(focus, head.file, head.start, stop):
@@ -141,12 +140,15 @@ def _is_in(ranges: Sequence[ByteRange], file: str, start: int, end: int) -> bool
     return any(each.file == file and each.start < end and start < each.end for each in ranges)
 
 
-def _is_unfinished(fields: Sequence[Field], stop: int) -> bool:
-    """Tell if the bytes of a message end before its size says so."""
-    size = next((each for each in fields if each.kind == "size"), None)
-    if size is None or not isinstance(size.value, int):
-        return True
-    return size.end + size.value > stop
+def _torn_tail(fields: Sequence[Field], end: int) -> list[ByteRange]:
+    """Return the last message if the bytes end before its size says so; else nothing."""
+    start = max((each.start for each in fields if each.kind == "offset"), default=None)
+    if start is None:
+        return []
+    size = next((each for each in fields if each.kind == "size" and each.start > start), None)
+    if size and isinstance(size.value, int) and size.end + size.value <= end:
+        return []
+    return [ByteRange(fields[0].file, start, end)]
 
 
 def _arrows(lanes: Sequence[PictureLane], fields: Sequence[Field]) -> list[Arrow]:

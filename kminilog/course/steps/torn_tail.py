@@ -217,8 +217,8 @@ def said_of_torn(outcome: Outcome, position: int, end: int) -> str:
     if isinstance(outcome, NeedMoreBytes) and end - position >= SIZE_END:
         return (
             f"{here}, but the message needs {outcome.needed_bytes}. The file ends inside the "
-            "message. That is not damage yet. While a writer writes, a reader sees the same for a "
-            "moment, and waits."
+            "message. Decoding alone cannot call that damage: while a writer writes, a reader sees "
+            "the same for a moment, and waits."
         )
     return (
         f"{here}. Offset and size alone take {SIZE_END} bytes, so nobody knows how long the "
@@ -255,7 +255,7 @@ def ask_outcome(file: str, position: int, end: int) -> Ask:
             "a message with a short value": "A message is as long as its size says. Fewer bytes "
             "are no message, and the CRC would not match.",
             "damage, because the CRC is wrong": "No CRC is computed before all bytes of a message "
-            "are there. Unfinished is not damaged.",
+            "are there. Unfinished is an outcome of its own.",
             "the end of the log, without any bytes after it": "The bytes are there. If the writer "
             "ignored them, it would write the next message after them, where no reader finds it.",
         },

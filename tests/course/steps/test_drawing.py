@@ -11,7 +11,7 @@ from kminilog.course.steps.document import Arrow, Bar, Picture, PictureLane
 from kminilog.course.steps.drawing import WIDTH, drawn, svg
 from tests.course.steps.scenes import NAMES, made
 
-STYLES = ("", "offset", "entry here", "lost", "free", "torn", "seen")
+STYLES = ("", "offset", "entry here", "lost", "free", "seen")
 WORDS = st.text(max_size=30)
 
 

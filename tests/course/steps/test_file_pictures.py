@@ -51,12 +51,13 @@ def test_picture_of_many_messages_says_how_many_more():
 
 
 @pytest.mark.parametrize(("length", "note"), [(0, "1 message"), (5, "1 message and a part")])
-def test_picture_of_a_torn_tail_does_not_count_it_as_a_message(length, note):
+def test_picture_of_a_torn_tail_has_it_in_red_and_does_not_count_it(length, note):
     data = encode(KAFKA, 7, None, b"value") + encode(KAFKA, 8, None, b"value")[:length]
     fields = log_fields(LOG, KAFKA, data)
     files = [File(LOG, data, 0, len(data)), File(INDEX, b"", 0, 0)]
     lane = files_picture(files, fields, {LOG: len(data), INDEX: 0}, ()).lanes[-1]
     assert lane.note == f"{note}, {len(data)} bytes"
+    assert [bar.style for bar in lane.bars] == ["", "lost"][: 1 + bool(length)]
 
 
 def test_picture_of_a_segment_leads_from_each_entry_to_its_message():
