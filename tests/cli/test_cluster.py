@@ -1156,8 +1156,8 @@ def test_cluster_demo_shows_both_replays_second_by_second(kminilog):
     run = kminilog.ok("cluster", "demo")
     _, on, off = run.out.split(title)
     for replay, value, outcome in (
-        (on, "true", "72 messages acknowledged, 0 lost."),
-        (off, "false", "66 messages acknowledged, 6 lost."),
+        (on, "true", "72 of 72 messages acknowledged, 0 lost."),
+        (off, "false", "66 of 72 messages acknowledged, 6 lost: those for partition 0"),
     ):
         lines = replay.splitlines()
         assert lines[0] == value

@@ -153,21 +153,20 @@ def _elsewhere(second: FailoverSecond, plan: FailoverPlan) -> str:
 
 def _told(seen: Sequence[FailoverSecond], *, is_switch_on: bool, plan: FailoverPlan) -> str:
     report = total(seen)
-    said = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost. "
+    all_messages = count(len(seen) * PARTITIONS * plan.rounds, "message")
+    said = f"{report.acknowledged} of {all_messages} acknowledged, {report.lost} lost"
     if is_switch_on:
         return said + (
-            "But messages with the key 0 are in several partitions now, so they have lost their "
+            ". But messages with the key 0 are in several partitions now, so they have lost their "
             "order."
         )
+    said += ": those for partition 0 while it had no leader. "
     if any("stops" in one.event for one in seen):
         return said + (
             "A sender that stops loses no more messages. But it sends no more either, until "
             "somebody has looked at it."
         )
-    return (
-        said + "A sender that goes on loses the messages for partition 0. The other messages keep "
-        "their order."
-    )
+    return said + "The other messages keep their order."
 
 
 def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> Ask | None:

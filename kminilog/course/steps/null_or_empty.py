@@ -249,7 +249,8 @@ def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Key
             read = (_text(message.key), _text(message.value))
         rows.append((one.name, _text(one.key), _text(one.value), *read))
     question = ask(
-        f"The {len(made)} messages are written, then read. How many are the same as before?",
+        f"The {len(made)} messages are written, then read. How many come back with the same key "
+        "and value?",
         str(same_count),
         "The lengths -1 and 0 keep null and empty apart. A message that cannot be kept is refused.",
         {
@@ -263,8 +264,8 @@ def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Key
     marked = tuple(number for number, row in enumerate(rows) if row[3] == "refused")
     columns = ("message", "key", "value", "key read", "value read")
     recording.step(
-        f"The messages are written, then read. {same_count} are the same as before. The dialect "
-        f"refused {count(refused_count, 'message')}. No message has changed.",
+        f"The messages are written, then read. {same_count} of {len(made)} come back with the same "
+        f"key and value. The dialect refused {count(refused_count, 'message')}.",
         ask=question,
         values={"the same": same_count, "refused": refused_count},
         tables=[Table("What is read", columns, tuple(rows), marked)],

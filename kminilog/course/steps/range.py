@@ -156,7 +156,7 @@ def shares_of_range(topic: str, partitions: int, members: int) -> Ask | None:
             f"Each member gets P div C = {each}. The first P mod C = {extra} get one more.",
             {
                 _counts(multiple_runs(partitions, members)): "That rounds P / C up for each "
-                "member. It is the other rule of the documents, multiple.",
+                "member. It is another rule, multiple.",
                 _listed([each] * members): "That gives the remainder to no member. Then nobody "
                 "would read these partitions.",
                 _listed(_to_last(partitions, members)): "That gives the remainder to the last "
@@ -399,9 +399,10 @@ def _say_multiple(recording: Recording, plan: JoinPlan, assignment: Assignment) 
     for topic, partitions in plan.topics.items():
         shares = multiple_runs(partitions, members)
         each, last = shares[0][1], shares[-1][1]
+        is_first = topic == next(iter(plan.topics))
         recording.step(
-            "multiple is the other rule of the documents. Member i gets the partitions i × M to "
-            f"(i + 1) × M − 1 of {topic}, if they exist.",
+            ("multiple is another rule. Member" if is_first else "By multiple, too, member")
+            + f" i gets the partitions i × M to (i + 1) × M − 1 of {topic}, if they exist.",
             ask=last_share_of_multiple(topic, partitions, members),
             values={"P": partitions, "C": members, "M": each, "last member": last},
             tables=[grid("multiple", topic, partitions, assignment, marked=(members - 1,))],

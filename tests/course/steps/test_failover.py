@@ -55,6 +55,9 @@ def test_failover_final_state_is_the_sum_of_the_replay(is_switch_on, is_stopping
     arrived = [sum(one.by_partition[n] for one in seconds) for n in range(PARTITIONS)]
     assert table.rows[-1] == (None, *arrived, sums["retries"], sums["lost"], "in all")
     assert sum(arrived) == sums["acknowledged"]
+    made = len(seconds) * PARTITIONS * plan.rounds
+    assert found.steps[-1].say.startswith(f"{sums['acknowledged']} of {made} message")
+    assert made - sums["lost"] == sums["acknowledged"]
     assert [row[0] for row in table.rows[:-1]] == [second.second for second in seconds]
 
 
