@@ -20,14 +20,13 @@ _ROSTER = "student,deadline,submitted\n"
 
 
 class Unit(NamedTuple):
-    """One unit: the documents' sections, the pages of docs/, the step-through, and the lab.
+    """One unit: the pages of docs/, the step-through, and the lab.
 
     A unit without a lab has a name in `texts.toml`, and its minutes in `plan.toml`.
     """
 
     number: int
     title: str
-    documents: list[str]
     read: list[str]
     step: str
     lab: Lab | None
@@ -50,7 +49,7 @@ def units(catalogue: Catalogue) -> list[Unit]:
     entries = [entry for entry in plan["unit"] if "name" in entry or entry["lab"] in labs]
     planned = {entry.get("lab") for entry in entries}
     entries[-1:-1] = [
-        {"lab": lab.number, "documents": [], "read": [], "step": lab.step}
+        {"lab": lab.number, "read": [], "step": lab.step}
         for lab in all_labs()
         if lab.number not in planned
     ]
@@ -63,7 +62,7 @@ def units(catalogue: Catalogue) -> list[Unit]:
 def _unit(number: int, entry: dict[str, Any], lab: Lab | None, catalogue: Catalogue) -> Unit:
     title = catalogue.title(lab) if lab else str(_texts(catalogue)["units"][entry["name"]])
     minutes = lab.minutes if lab else entry["minutes"]
-    return Unit(number, title, entry["documents"], entry["read"], entry["step"], lab, minutes)
+    return Unit(number, title, entry["read"], entry["step"], lab, minutes)
 
 
 def term(weeks: int, catalogue: Catalogue) -> dict[str, bytes]:
@@ -91,7 +90,7 @@ def _plan(weeks: int, catalogue: Catalogue) -> str:
     rows = []
     for week in range(1, weeks + 1):
         own = [unit for unit in every if (unit.number - 1) * weeks // len(every) + 1 == week]
-        rows += [_row(week, unit) for unit in own] or [[str(week), texts["nothing"], *[""] * 5]]
+        rows += [_row(week, unit) for unit in own] or [[str(week), texts["nothing"], *[""] * 4]]
     headings = texts["headings"]
     table = [headings, ["---"] * len(headings), *rows]
     lines = [f"| {' | '.join(row)} |" for row in table]
@@ -103,7 +102,6 @@ def _row(week: int, unit: Unit) -> list[str]:
     return [
         str(week),
         unit.title,
-        ", ".join(unit.documents),
         ", ".join(f"docs/{name}.md" for name in unit.read),
         f"`kminilog step {unit.step}`" if unit.step else "",
         str(unit.lab.number) if unit.lab else "",
