@@ -584,7 +584,7 @@ def test_progress_draws_the_engine_as_text_and_page(tmp_path):
     found = lab("progress", "--html", "engine.html")
     assert f"1 of {len(decisions())} decisions of the engine are yours." in found.out
     (line,) = re.findall(r"^  format.message  .*$", found.out, re.MULTILINE)
-    assert line.split()[1:7] == ["■", "header", "□", "checksum", "□", "content"]
+    assert line.split()[1:7] == ["■", "header", "1.1", "□", "checksum", "1.2"]
     page = Path("engine.html").read_text()
     assert page.count("is-yours") == 2  # of its seam, and of the style
     assert all(f"<code>{each.name}</code> {each.id}<" in page for each in decisions())

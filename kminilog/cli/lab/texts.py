@@ -135,7 +135,10 @@ def engine_lines(rooms: Sequence[Room], catalogue: Catalogue) -> Iterator[str]:
     yield catalogue.say("engine-legend")
     rows = []
     for room in rooms:
-        marks = (f"{'■' if each.is_yours else '□'}\xa0{each.exercise.name}" for each in room.seams)
+        marks = (
+            f"{'■' if each.is_yours else '□'}\xa0{each.exercise.name}\xa0{each.exercise.id}"
+            for each in room.seams
+        )
         rows.append(("", room.name, "  ".join(marks)))
     for line in table(("", "", ""), rows)[1:]:
         yield line.replace("\xa0", " ")  # a mark stays beside its name
