@@ -168,7 +168,7 @@ def _create_in_log_dir(log_dir_path: Path, topic: Topic) -> None:
 def list_topics(log_dir_path: Path, as_json: bool) -> int:
     """List all topics, with their messages and bytes.
 
-    Messages are counted by their offsets: a gap in a log of another program is counted, too.
+    Messages are counted by their offsets, damaged ones and a gap in a log of another program, too.
 
     If a topic or a partition cannot be read, the rest is listed, and the exit code is 2.
     """

@@ -7,8 +7,8 @@
     manifest-mismatch   it ends before its last job ended, and the recovery point does not show it
 
 One damage gets one finding. A log that ends in damage has a finding already; that then says how far
-the log was on the disk. What a follower truncates is no loss. Source: ours; Kafka uses the recovery
-point only to decide where recovery begins.
+the log was on the disk, or how far its last job wrote. What a follower truncates is no loss.
+Source: ours; Kafka uses the recovery point only to decide where recovery begins.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def judge_end(
     if any(s.unchecked for s in segments):
         return [*findings, *lost]
     if _ends_in_damage(segments):
-        return [*(_with_end(found, end, known_end) for found in findings), *lost]
+        return [*(_with_end(found, end, jobs) for found in findings), *lost]
     missing = range(end, max(known_end, job_end))
     kept = [
         found
@@ -103,10 +103,14 @@ def _ends_in_damage(segments: Sequence[SegmentSummary]) -> bool:
     return any(one.damaged_from is not None or one.undecided for one in last_filled)
 
 
-def _with_end(found: Finding, end: int, known_end: int) -> Finding:
-    if found.offset != end or known_end <= end + 1:
+def _with_end(found: Finding, end: int, jobs: PartitionJobs) -> Finding:
+    known_end, job_end = jobs.recovery_point or 0, 0 if jobs.findings else jobs.end
+    if found.offset != end or max(known_end, job_end) <= end + 1:
         return found
-    return found._replace(detail=f"{found.detail}; the log was on the disk up to {known_end - 1}")
+    more = f"the log was on the disk up to {known_end - 1}"
+    if job_end > known_end:
+        more = f"job {jobs.last_job} wrote offsets up to {job_end - 1}"
+    return found._replace(detail=f"{found.detail}; {more}")
 
 
 def _lost_before(cut: Cut, end: int) -> Finding:

@@ -139,7 +139,7 @@ def _rendered(
 
 def headline(results: Results) -> str:
     """Return the verdict in a sentence; of findings, how many there are of which class."""
-    return _VERDICTS.get(results.verdict) or _counted(results.found())
+    return _VERDICTS.get(results.verdict) or _missing(results) + _counted(results.found())
 
 
 def worst(results: Results) -> str:
@@ -181,6 +181,14 @@ def _counted(classes: Sequence[ClassFindings]) -> str:
         totals_of[one.severity] += one.total
     severities = ", ".join(count(total, word) for word, total in totals_of.items() if total)
     return f"{severities}: {', '.join(f'{grouped(one.total)} {one.kind}' for one in found)}."
+
+
+def _missing(results: Results) -> str:
+    missing = results.conservation.get("missing")
+    if not missing:
+        return ""
+    source, verb = grouped(results.conservation["source"]), "is" if missing == 1 else "are"
+    return f"{grouped(missing)} of {source} records {verb} missing. "
 
 
 def _worst_first(items: Sequence[Item], row_of: Callable[[Item], Json], most: int) -> list[Item]:

@@ -20,7 +20,7 @@ from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally, severity
 
 _SEVERITIES = ("error", "warning")
-_TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
+_TOTALS = (("segment_count", "segment"), ("message_count", "whole message"), ("size_bytes", "byte"))
 
 
 def concluded(
@@ -112,7 +112,7 @@ def totals(partitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
     """Return how much partitions hold, as `verify --json` has them: numbers with their units.
 
     >>> totals([{"segment_count": 1, "message_count": 2, "size_bytes": 60}])
-    [(1, 'partition'), (1, 'segment'), (2, 'messages'), (60, 'bytes')]
+    [(1, 'partition'), (1, 'segment'), (2, 'whole messages'), (60, 'bytes')]
     """
     sums = [(sum(part[name] for part in partitions), unit) for name, unit in _TOTALS]
     counted = [(len(partitions), "partition"), *sums]

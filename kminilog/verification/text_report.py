@@ -44,7 +44,7 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
     """Yield the report as lines, the verdict last; parts of a line know what they mean.
 
     >>> print(*report_lines(Results({})), sep="|")
-    verdict: ok; no findings in 0 partitions, 0 segments, 0 messages, 0 bytes
+    verdict: ok; no findings in 0 partitions, 0 segments, 0 whole messages, 0 bytes
     """
     if results.conservation:
         holds = results.conservation["holds"]
@@ -66,7 +66,7 @@ def counted(reports: Sequence[Results]) -> str:
     """Return how many findings some reports have, of each severity, and in how much.
 
     >>> counted([])
-    'no findings in 0 partitions, 0 segments, 0 messages, 0 bytes'
+    'no findings in 0 partitions, 0 segments, 0 whole messages, 0 bytes'
     """
     numbers: dict[str, int] = {}
     for found in [found for results in reports for found in results.found()]:

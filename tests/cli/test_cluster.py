@@ -753,7 +753,7 @@ def test_ls_and_verify_show_the_rest_if_the_files_of_a_broker_are_gone(two_copie
 def test_verify_says_which_brokers_have_nothing_to_check(empty):
     empty.ok("topic", "create", "orders", "--partitions", "2")
     *_, last = empty.ok("verify").out.splitlines()
-    held = "no findings in 4 partitions, 4 segments, 0 messages, 0 bytes"
+    held = "no findings in 4 partitions, 4 segments, 0 whole messages, 0 bytes"
     verdict = f"verdict on 2 of 4 brokers: ok; {held}"
     assert last == f"{verdict}; broker 2 has no copy; broker 3 has no copy"
     assert_one_line(empty("verify", "--partitioner", "nope"), 2, "nope")

@@ -127,6 +127,16 @@ def test_torn_tail_has_its_own_class_and_says_how_far_the_log_was_on_the_disk(lo
     assert detail(log_dir).endswith("; the log was on the disk up to 19")
 
 
+def test_torn_tail_says_how_far_a_job_wrote_beyond_it(log_dir):
+    run_job(log_dir, "load", 8)
+    (log_dir.path / CHECKPOINT_FILE).unlink()  # else it says how far the log was on the disk
+    last = logs(log_dir)[-1]
+    cut_to(last, message_positions(last.read_bytes())[1] - 1)
+    ((kind, offset),) = found(log_dir)
+    assert (kind, offset < 27) == ("torn-tail", True)
+    assert detail(log_dir).endswith("; job load wrote offsets up to 27")
+
+
 def test_messages_behind_the_recovery_point_are_no_finding(log_dir):
     writer = LogDirWriter.open(log_dir.path)
     writer.log(ORDERS).append([(b"k", b"v")])

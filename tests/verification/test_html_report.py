@@ -112,6 +112,16 @@ def test_page_headline_counts_errors_and_warnings_by_class_but_not_what_is_allow
     assert headline == "3 errors, 1 warning: 2 bad-crc, 1 extra, 1 index-sparse."
 
 
+@pytest.mark.parametrize(
+    ("missing", "said"), [(3, "3 of 1,000 records are"), (1, "1 of 1,000 records is")]
+)
+def test_page_headline_says_first_how_many_records_are_missing(missing, said):
+    gone = Finding(FindingClass.MISSING, "orders", 0, "gone", source="s.csv, row 7")
+    report = report_with(gone, conservation={**CONSERVATION, "missing": missing})
+    headline = tree_of(report.to_html()).findall(".//header/p")[-1].text
+    assert headline == f"{said} missing. 1 error: 1 missing."
+
+
 def test_page_of_warnings_alone_and_of_what_could_not_be_checked_is_amber_not_red():
     warning = Finding(FindingClass.INDEX_SPARSE, "orders", 0, "why", NAME, 50, 170)
     error = Finding(FindingClass.BAD_CRC, "orders", 0, "why", NAME, 50, 170)

@@ -7,7 +7,7 @@ from kminilog.verification.report import Report
 from kminilog.verification.results import equation
 
 NAME = "0" * 20
-NOTHING = "0 partitions, 0 segments, 0 messages, 0 bytes"
+NOTHING = "0 partitions, 0 segments, 0 whole messages, 0 bytes"
 COUNTS = {"source": 9, "stored": 9, "missing": 2, "extra": 1, "duplicate": 1, "rejected": 0}
 
 
@@ -88,7 +88,7 @@ def test_verdict_ends_the_report_and_counts_each_severity_and_what_was_checked()
     kinds = (FindingClass.BAD_CRC, FindingClass.OFFSET_GAP, FindingClass.INDEX_SPARSE)
     held = {"segment_count": 1, "message_count": 2, "size_bytes": 60}
     lines = made_of(*kinds, allowed=frozenset([kinds[1]]), partitions=[held])
-    told = "1 error, 1 warning, 1 allowed in 1 partition, 1 segment, 2 messages, 60 bytes"
+    told = "1 error, 1 warning, 1 allowed in 1 partition, 1 segment, 2 whole messages, 60 bytes"
     assert lines[-1] == f"verdict: findings; {told}"
 
 

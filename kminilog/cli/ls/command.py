@@ -49,7 +49,8 @@ def command(
 ) -> int:
     """List the segments of TOPIC, or of all topics.
 
-    Messages are counted by their offsets: a gap in a log of another program is counted, too.
+    Messages are counted by their offsets, damaged ones and a gap in a log of another program, too.
+    `verify` counts whole messages.
 
     If a topic, a partition or a broker's copy cannot be read, the others are shown, and the exit
     code is 2.
