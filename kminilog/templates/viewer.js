@@ -465,6 +465,24 @@
   document.getElementById("keys").addEventListener("click", () => help.showModal());
   jump.max = sections.length;
   jump.addEventListener("change", () => { show(Math.round(jump.value) || current); jump.blur(); });
+  // Where a picture is wider than its box, its title and the names of lanes stay in sight.
+  for (const lane of document.querySelectorAll(".lane")) {
+    const back = lane.querySelector(".axis").cloneNode();
+    const [left, top] = ["x", "y"].map((name) => Number(back.getAttribute(name)));
+    const box = { class: "card", x: 0, y: top - 2, width: left > 8 ? left - 3 : 0, height: 34 };
+    for (const [name, value] of Object.entries(box)) back.setAttribute(name, value);
+    lane.append(back, lane.querySelector(".name")); // in front of its bars
+  }
+  document.addEventListener("scroll", ({ target }) => {
+    const picture = target.querySelector(":scope > .picture");
+    if (!picture) return;
+    const x = target.scrollLeft / picture.getScreenCTM().a;
+    for (const held of picture.querySelectorAll(".title, .card, .name")) {
+      const note = held.parentNode.querySelector(":scope > .note");
+      const end = note ? note.getBBox().x : picture.viewBox.baseVal.width;
+      held.style.transform = `translate(${Math.min(x, end - 16 - held.getBBox().width)}px)`;
+    }
+  }, true);
   // The page around this one may tell where a step-through beside it is, and if it asks; and its theme.
   addEventListener("message", ({ data, source }) => {
     if (source !== parent || source === window) return;

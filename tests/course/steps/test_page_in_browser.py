@@ -243,6 +243,36 @@ def test_page_breaks_no_word_of_a_table_on_a_phone(browser, pages):
         assert page.overflow() <= 0
 
 
+@pytest.mark.parametrize(("name", "number"), [("sticky", 12), ("find-offset", 12)])
+def test_page_keeps_names_of_lanes_in_sight_while_a_picture_is_scrolled(
+    browser, pages, name, number
+):
+    phone = {"width": 390, "height": 844}
+    with Page(browser, pages / f"{name}.html", f"#step/{number}", viewport=phone) as page:
+        for left in (150, 9999, 0):
+            page.page.locator(".step.current .top .scroll").evaluate(
+                f"async (box) => {{ box.scrollLeft = {left}; {TWO_FRAMES} }}"
+            )
+            assert page.page.evaluate(NAMES_OUT_OF_SIGHT) == [], left
+        assert page.complaints == []
+
+
+TWO_FRAMES = "for (const _ of [1, 2]) await new Promise(requestAnimationFrame);"
+# Names that are not in their box, or lie below something else, or upon a note.
+NAMES_OUT_OF_SIGHT = """() => {
+  const box = document.querySelector(".step.current .scroll").getBoundingClientRect();
+  return [...document.querySelectorAll(".step.current .name")].filter((name) => {
+    const place = name.getBoundingClientRect();
+    const note = name.parentNode.querySelector(".note")?.getBoundingClientRect();
+    const isOn = note && note.top < place.bottom && place.top < note.bottom
+      && note.left < place.right;
+    const middle = [(place.left + place.right) / 2, (place.top + place.bottom) / 2];
+    return place.left < box.left || place.right > box.right || isOn
+      || document.elementFromPoint(...middle) !== name;
+  }).map((name) => name.textContent);
+}"""
+
+
 def test_page_says_who_notices_a_changed_byte(browser, pages):
     what_if = made("flip").what_if
     with Page(browser, pages / "flip.html") as page:
