@@ -102,7 +102,7 @@ def marks_as_csv(marks: Iterable[Mark]) -> bytes:
 def marks_from_csv(name: str, data: bytes) -> list[Mark]:
     """Return the rows of such a file; MarksError for another one. More columns may follow."""
     found = []
-    for line, row in table_rows(name, data, COLUMNS):
+    for line, row in csv_rows(name, data, COLUMNS):
         values: dict[str, Any] = {column: row[column] for column in COLUMNS}
         for column in _NUMBERS:
             if not re.fullmatch("[0-9]{1,9}", values[column]):
@@ -113,7 +113,7 @@ def marks_from_csv(name: str, data: bytes) -> list[Mark]:
     return found
 
 
-def table_rows(
+def csv_rows(
     name: str, data: bytes, needed: Iterable[str], error: type[MarksError] = MarksError
 ) -> list[tuple[int, dict[str, str]]]:
     """Return the rows of a CSV file with a heading: line and cells by column.

@@ -10,7 +10,7 @@ else tells when work came: the times of files change when they are copied. Sourc
 from collections.abc import Mapping
 from datetime import datetime
 
-from kminilog.course.marks import NO, YES, MarksError, table_rows
+from kminilog.course.marks import NO, YES, MarksError, csv_rows
 from kminilog.text import printable
 
 STUDENT, DEADLINE, SUBMITTED = "student", "deadline", "submitted"
@@ -29,7 +29,7 @@ def roster_from_csv(name: str, data: bytes) -> dict[str, str]:
     that no folder can have, and for what is no time.
     """
     found: dict[str, str] = {}
-    for line, row in table_rows(name, data, [STUDENT], RosterError):
+    for line, row in csv_rows(name, data, [STUDENT], RosterError):
         student = printable(row[STUDENT].strip())
         if not student or "/" in student or student in (".", ".."):
             raise RosterError(name, f"line {line}: {student!r} is no name of a folder")

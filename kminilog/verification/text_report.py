@@ -59,13 +59,13 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
         else:
             yield from wrap(line, width, later="    ")
     verdict = Span(results.verdict, _MEANINGS[results.verdict])
-    yield StyledText("verdict: ", verdict, f"; {counted([results])}")
+    yield StyledText("verdict: ", verdict, f"; {totals_line([results])}")
 
 
-def counted(reports: Sequence[Results]) -> str:
+def totals_line(reports: Sequence[Results]) -> str:
     """Return how many findings some reports have, of each severity, and in how much.
 
-    >>> counted([])
+    >>> totals_line([])
     'no findings in 0 partitions, 0 segments, 0 whole messages, 0 bytes'
     """
     numbers: dict[str, int] = {}

@@ -14,7 +14,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.text import indented, printable, wrap
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.report import Report
-from kminilog.verification.text_report import counted
+from kminilog.verification.text_report import totals_line
 
 Verify = Callable[[LogDir, tuple[str, ...]], Report]
 # The first of them that a report of a broker has is the verdict of the cluster.
@@ -97,7 +97,7 @@ def write_reports(verified: Verified, as_json: bool) -> int:
         left_out = [f"broker {broker} is not checked" for broker in unreadable]
         left_out += [f"broker {broker} has no copy" for broker in without_copies]
         checked = f"{len(reports)} of {total}" if left_out else f"{total}"
-        said = [verified.verdict, counted([*reports.values()]), *left_out]
+        said = [verified.verdict, totals_line([*reports.values()]), *left_out]
         write_line(f"verdict on {checked} brokers: {'; '.join(said)}")
     return verified.exit_code
 
