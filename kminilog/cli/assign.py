@@ -25,7 +25,14 @@ import click
 
 from kminilog.cli.shared.named_files import InputFile
 from kminilog.cli.shared.options import example, json_option, topic_counts_option
-from kminilog.cli.shared.output import table, warn, write_document, write_line, write_lines
+from kminilog.cli.shared.output import (
+    warn,
+    width,
+    write_document,
+    write_line,
+    write_lines,
+    write_table,
+)
 from kminilog.consumer.assignors.interface import (
     Assignment,
     Assignor,
@@ -40,7 +47,7 @@ from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name, make_
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import look_in_current_directory
-from kminilog.text import count
+from kminilog.text import count, table
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
 
@@ -211,7 +218,7 @@ def _show(answer: Answer, *, has_previous: bool) -> None:
     rows = [
         [member, len(given), _runs(given) or "idle"] for member, given in answer.assignment.items()
     ]
-    write_lines(table(["member", "count", "partitions"], rows))
+    write_table(["member", "count", "partitions"], rows)
     if has_previous:
         write_line(f"{count(len(answer.moved), 'partition')} moved")
     if answer.left_out:
@@ -224,7 +231,7 @@ def _show_side_by_side(answers: Mapping[str, Answer]) -> None:
         [member, *(_cell(answer.assignment[member]) for answer in answers.values())]
         for member in members
     ]
-    write_lines(table(["member", *answers], rows))
+    write_table(["member", *answers], rows)
 
 
 def _cell(given: list[TopicPartition]) -> str:
@@ -327,7 +334,8 @@ def explanation_lines(
             yield f"members in order: {', '.join(each.members)}"
             continue
         yield from _rule(each.numbers)
-        yield from table(["position", "member", "start", "count"], map(astuple, each.shares))
+        headings = ["position", "member", "start", "count"]
+        yield from table(headings, map(astuple, each.shares), width())
         if each.nothing:
             yield f"nothing of {each.topic} for: {', '.join(each.nothing)}"
     yield ""

@@ -25,7 +25,7 @@ from kminilog.cli.shared.engines import master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.named_files import DirectoryName, InputFile
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import table, width, write_document, write_lines
+from kminilog.cli.shared.output import width, write_document, write_lines
 from kminilog.cli.shared.topic_files import describe_topic, offset_range
 from kminilog.course.steps.documents_log import OFFSET, write_documents_log
 from kminilog.course.steps.find_offset import Search, of_search
@@ -36,7 +36,7 @@ from kminilog.storage.files import naming
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found
 from kminilog.storage.retention import expired_segments
-from kminilog.text import count
+from kminilog.text import count, table
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -269,7 +269,7 @@ def _partition_table(log_dir: LogDir) -> list[str]:
         )
         for partition in describe_topic(log_dir, log_dir.topic(TOPIC))["partitions"]
     ]
-    return table(("partition", "offsets", "bytes", "segments", "index entries"), rows)
+    return table(("partition", "offsets", "bytes", "segments", "index entries"), rows, width())
 
 
 # ---- the generated access log

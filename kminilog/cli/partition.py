@@ -21,11 +21,11 @@ from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option
 from kminilog.cli.shared.output import (
     bytes_field,
-    table,
     width,
     write_document,
     write_line,
     write_lines,
+    write_table,
 )
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
@@ -237,7 +237,7 @@ def _show_side_by_side(runs: list[tuple[Asked, list[Choice]]], *, is_timed: bool
         row = [*at, shown(placed[0].key_bytes), *(choice.partition for choice in placed)]
         rows.append(row)
     time = ["ms"] if is_timed else []
-    write_lines(table([*time, "key", *(asked.name for asked, _ in runs)], rows))
+    write_table([*time, "key", *(asked.name for asked, _ in runs)], rows)
 
 
 def _fields(

@@ -18,12 +18,13 @@ from kminilog.cli.shared.options import (
 )
 from kminilog.cli.shared.output import (
     Broken,
-    table,
     warn,
     warn_all,
+    width,
     write_document,
     write_line,
     write_lines,
+    write_table,
 )
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer
@@ -41,7 +42,7 @@ from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic, new_topic_id, read_topic
-from kminilog.text import count
+from kminilog.text import count, table
 
 
 @click.group("topic", no_args_is_help=False, epilog=example("kminilog topic list"))
@@ -187,7 +188,7 @@ def list_topics(log_dir_path: Path, as_json: bool) -> int:
         for topic, size in zip(topics, sizes, strict=True)
     ]
     headings = ("topic", "partitions", "messages", "bytes", "dialect")
-    write_lines(table(headings, rows) if rows else ["no topics"])
+    write_lines(table(headings, rows, width()) if rows else ["no topics"])
     return broken.exit_code
 
 
@@ -290,7 +291,7 @@ def _write_description(description: dict[str, Any], partitions: int) -> None:
         (name, value, "" if name in changed else "default", TOPIC_SETTINGS[name].meaning)
         for name, value in description["config"].items()
     ]
-    write_lines(table(("setting", "value", "", "meaning"), settings))
+    write_table(("setting", "value", "", "meaning"), settings)
     write_line()
     ranges = [
         (
@@ -301,4 +302,4 @@ def _write_description(description: dict[str, Any], partitions: int) -> None:
         )
         for partition in description["partitions"]
     ]
-    write_lines(table(("partition", "offsets", "bytes", "segments"), ranges))
+    write_table(("partition", "offsets", "bytes", "segments"), ranges)

@@ -16,7 +16,7 @@ from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.options import CLUSTER, Command, example, json_option, to_directory
-from kminilog.cli.shared.output import Broken, table, width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, width, write_document, write_line, write_lines
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
@@ -26,7 +26,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
-from kminilog.text import count, wrap
+from kminilog.text import count, table, wrap
 
 NONE = "-"
 HEADINGS = ("partition", "leader", "replicas", "in sync", "offline", "log end", "high watermark")
@@ -274,7 +274,7 @@ def _lines(description: dict[str, Any]) -> Iterator[str]:
     for topic in description["topics"]:
         yield ""
         yield f"{topic['topic']} (leader, replicas, in sync, offline: numbers of brokers)"
-        yield from table(HEADINGS, [_row(one) for one in topic["partitions"]])
+        yield from table(HEADINGS, [_row(one) for one in topic["partitions"]], width())
 
 
 def _row(one: dict[str, Any]) -> list[object]:

@@ -13,7 +13,7 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import table, width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import width, write_document, write_line, write_lines
 from kminilog.course.replays.failover import (
     DEFAULT_PARTITIONER,
     PARTITIONS,
@@ -24,7 +24,7 @@ from kminilog.course.steps.failover import SWITCH, document, total
 from kminilog.course.steps.text import render_short
 from kminilog.partitioners.registry import checked_name, is_path
 from kminilog.plugins import look_in_current_directory
-from kminilog.text import count
+from kminilog.text import count, table
 
 
 @click.command("demo", epilog=example("kminilog cluster demo --switch on"))
@@ -110,7 +110,7 @@ def _figures(seen: list[FailoverSecond], title: str) -> list[str]:
     ]
     report = total(seen)
     told = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost."
-    return [title, *table(headings, rows), told]
+    return [title, *table(headings, rows, width()), told]
 
 
 def _fields(which: str, seen: list[FailoverSecond]) -> dict[str, Any]:

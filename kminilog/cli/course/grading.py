@@ -17,11 +17,10 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import (
     complain,
     json_bytes,
-    table,
     warn_all,
     write_document,
     write_line,
-    write_lines,
+    write_table,
 )
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.shared.progress import working
@@ -196,7 +195,7 @@ def _tell(marks: Sequence[Mark]) -> None:
         late = max(mark.late for mark in own)
         rows.append((student, points, sum(m.max_points for m in own), late, files, neighbours))
     headings = ("student", "points", "of", "late", "tampered", "same seed as")
-    write_lines(table(headings, rows))
+    write_table(headings, rows)
 
 
 # ---- stats
@@ -218,7 +217,7 @@ def stats_command(file: Path, html: Path | None, as_json: bool, catalogue: Catal
     if not found:
         return write_line(f"{file}: no marks")
     headings = ("exercise", "students", "began", "passed", "seconds", "hints", "commonest")
-    write_lines(table(headings, map(_statistics_row, found)))
+    write_table(headings, map(_statistics_row, found))
     return None
 
 

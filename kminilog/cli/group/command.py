@@ -19,7 +19,7 @@ from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option, to_offset
-from kminilog.cli.shared.output import table, warn, write_document, write_line, write_lines
+from kminilog.cli.shared.output import warn, width, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError
@@ -31,7 +31,7 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
-from kminilog.text import count
+from kminilog.text import count, table
 
 NONE = "-"
 _MOVE_HEADINGS = ("partition", "committed", "new offset", "log start", "log end")
@@ -70,7 +70,7 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
         for group in groups
     ]
     headings = ("group", "state", "generation", "members", "strategy")
-    write_lines(table(headings, rows) if rows else ["no groups"])
+    write_lines(table(headings, rows, width()) if rows else ["no groups"])
     return code
 
 
@@ -144,14 +144,15 @@ def _lines(description: dict[str, Any]) -> list[str]:
             for member in description["members"]
         ]
         headings = ("member", "static id", "topics", "partitions", "heard of")
-        lines += ["", *table(headings, rows)]
+        lines += ["", *table(headings, rows, width())]
     if description["partitions"]:
         fields = ("member", "committed", "log_end_offset", "lag")
         cells = [
             (f"{p['topic']}-{p['partition']}", *(NONE if p[f] is None else p[f] for f in fields))
             for p in description["partitions"]
         ]
-        lines += ["", *table(("partition", "member", "committed", "log end", "lag"), cells)]
+        headings = ("partition", "member", "committed", "log end", "lag")
+        lines += ["", *table(headings, cells, width())]
     lines += [_above_log_end(p) for p in description["partitions"] if p["above_log_end"]]
     if description["idle"]:
         idle = ", ".join(description["idle"])
@@ -276,7 +277,7 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
         write_line(f"deleted {what}")
     else:
         if group.committed:
-            write_lines([*table(_MOVE_HEADINGS[:2], _committed(group)), ""])
+            write_lines([*table(_MOVE_HEADINGS[:2], _committed(group), width()), ""])
         write_line(f"nothing was deleted: --yes deletes {what}")
 
 
@@ -337,7 +338,7 @@ def _move_lines(moves: list[Move], name: str, *, is_done: bool) -> list[str]:
     skipped_count = sum(move.skipped_count for move in moves)
     reads, skips = ("reads", "skips") if is_done else ("would read", "skip")
     lines = [
-        *table(_MOVE_HEADINGS, rows),
+        *table(_MOVE_HEADINGS, rows, width()),
         "",
         f"group {name} {reads} {_some(again_count)} again, and {skips} {_some(skipped_count)}",
     ]

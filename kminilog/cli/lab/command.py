@@ -15,7 +15,7 @@ from kminilog.cli.lab.judging import check_command, run, watch
 from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import table, write_document, write_line, write_lines
+from kminilog.cli.shared.output import write_document, write_line, write_lines, write_table
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import count_yours, decisions, engine_page, rooms_of
@@ -41,7 +41,7 @@ def list_labs(as_json: bool, catalogue: Catalogue) -> None:
         title = catalogue.title(lab)
         rows.append((lab.number, title, lab.minutes, lab.core_minutes, _state(lab)))
     headings = catalogue.say("list-headings").split(" | ")
-    write_lines(table(headings, rows))
+    write_table(headings, rows)
     begun = [lab for lab in all_labs() if _state(lab) != "-"]
     left = [lab for lab in begun if _state(lab) != f"{len(lab.graded)}/{len(lab.graded)}"]
     if not begun:
@@ -175,7 +175,7 @@ def progress(html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
         decided = {"yours": count_yours(rooms), "all": len(decisions())}
         write_document({"labs": found, "decisions": decided})
     elif rows:
-        write_lines(table(catalogue.say("progress-headings").split(" | "), rows))
+        write_table(catalogue.say("progress-headings").split(" | "), rows)
         write_line()
         write_lines(engine_lines(rooms, catalogue))
     else:

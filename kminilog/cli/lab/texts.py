@@ -6,13 +6,13 @@ Source: ours.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kminilog.cli.shared.output import table
+from kminilog.cli.shared.output import width
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import Room, count_yours
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
 from kminilog.course.material import RIGHT, Exercise, Lab, answers_to
 from kminilog.course.work_folder import WorkFolder
-from kminilog.text import DOUBTFUL, GOOD, Span, StyledText
+from kminilog.text import DOUBTFUL, GOOD, Span, StyledText, table
 
 _INDENT = " " * 13
 _MEANINGS = {PASS: GOOD, FAIL: DOUBTFUL, ERROR: DOUBTFUL, TIMEOUT: DOUBTFUL}
@@ -140,7 +140,7 @@ def engine_lines(rooms: Sequence[Room], catalogue: Catalogue) -> Iterator[str]:
             for each in room.seams
         )
         rows.append(("", room.name, "  ".join(marks)))
-    for line in table(("", "", ""), rows)[1:]:
+    for line in table(("", "", ""), rows, width())[1:]:
         yield line.replace("\xa0", " ")  # a mark stays beside its name
 
 

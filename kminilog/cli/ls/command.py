@@ -11,7 +11,7 @@ import click
 
 from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
-from kminilog.cli.shared.output import Broken, table, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, width, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.cli.shared.topic_files import (
     describe_partition,
@@ -23,7 +23,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
-from kminilog.text import count
+from kminilog.text import count, table
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 
@@ -132,7 +132,7 @@ def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:
         for segment in segments
     ]
     headings = ("broker", *HEADINGS) if is_of_cluster else HEADINGS
-    write_lines(table(headings, rows) if rows else ["no segments"])
+    write_lines(table(headings, rows, width()) if rows else ["no segments"])
 
 
 def _write_page(

@@ -19,11 +19,10 @@ from typing import Any
 from kminilog.cli.shared.output import (
     flush,
     is_terminal,
-    table,
     warn,
     write_line,
-    write_lines,
     write_record,
+    write_table,
 )
 from kminilog.format.names import TopicPartition
 from kminilog.producer.batch import SendFuture
@@ -230,9 +229,7 @@ def write_stats(producer: ManualProducer, topic: Topic, *, as_json: bool) -> Non
         write_record({"stats": fields})
         return
     rows = [_row(str(place), found) for place, found in by_partition.items()]
-    write_lines(
-        table(["partition", "batches", "records", "mean fill"], [*rows, _row("all", total)])
-    )
+    write_table(["partition", "batches", "records", "mean fill"], [*rows, _row("all", total)])
     write_line(f"retries: {retries}")
     write_line(f"{WAIT_SENSOR}: {wait_ns} ns")
     write_line(f"{WAIT_RATIO}: {ratio:.6f}")

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 from zlib import crc32
 
-from kminilog.cli.shared.output import bytes_field, table, width
+from kminilog.cli.shared.output import bytes_field, width
 from kminilog.course.steps.field_layout import NUMBERS, FieldBytes, index_fields, split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
@@ -27,6 +27,7 @@ from kminilog.text import (
     byte_rows,
     count,
     shown_beside,
+    table,
     text_cells,
 )
 
@@ -116,7 +117,7 @@ def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
             meaning = text if cells else _meaning(field, data)
             shown = run or field.data[start:end].hex(" ")
             rows.append((position + field.start + start, field.name * (not row), shown, meaning))
-    return table(("byte", "field", "bytes", "meaning"), rows)
+    return table(("byte", "field", "bytes", "meaning"), rows, width())
 
 
 def _meaning(field: FieldBytes, message: bytes) -> str:

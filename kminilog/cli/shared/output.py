@@ -42,7 +42,7 @@ from kminilog.text import (
     folded,
     printable,
     printable_json,
-    table_rows,
+    table,
 )
 
 _COLOURS = {
@@ -77,11 +77,6 @@ def width() -> int:
     return shutil.get_terminal_size().columns if is_terminal() else FIT_COLUMNS
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return the lines of a table that is not wider than the terminal; see `text.table`."""
-    return [line for row in table_rows(headings, rows, width()) for line in row]
-
-
 def clear_screen() -> None:
     """Make the terminal empty, if stdout is one that can: what follows stands at its top."""
     if is_terminal() and os.environ.get("TERM") != "dumb":
@@ -102,6 +97,11 @@ def write_lines(lines: Iterable[str]) -> None:
     """Write lines of text to stdout."""
     for line in lines:
         write_line(line)
+
+
+def write_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table that is not wider than the terminal to stdout."""
+    write_lines(table(headings, rows, width()))
 
 
 def write_bytes(data: bytes, *, end: bytes = b"\n") -> None:

@@ -10,7 +10,7 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import table, write_document, write_line, write_lines
+from kminilog.cli.shared.output import write_document, write_line, write_table
 from kminilog.cli.shared.output_files import OutputDirectory, write_output
 from kminilog.cli.step.scene import SceneCommand
 from kminilog.course.steps.page import INDEX_PAGE, Listed, render_index, render_page
@@ -118,4 +118,4 @@ def list_all(as_json: bool) -> None:
     if as_json:
         write_document(found)
     else:
-        write_lines(table(("name", "title", "takes"), [list(one.values()) for one in found]))
+        write_table(("name", "title", "takes"), [list(one.values()) for one in found])
