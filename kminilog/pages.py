@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 PAGE_BYTES = 400_000
-"""How long a page may be."""
+"""How long a page should be, at most."""
 
 
 def render(template: str, **values: object) -> str:
@@ -50,6 +50,11 @@ def framed(page: str, height: str = "32rem") -> str:
     """
     style = f"width: 100%; height: {height}; border: 0"
     return f"<iframe srcdoc='{_srcdoc(page)}' sandbox='allow-scripts' style='{style}'></iframe>"
+
+
+def is_too_long(page: str) -> bool:
+    """Tell if a page is longer than PAGE_BYTES."""
+    return len(page.encode()) > PAGE_BYTES
 
 
 def grouped(value: int) -> str:

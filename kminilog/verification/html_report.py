@@ -13,7 +13,7 @@ keys may hold any characters; they stay text. The page is valid XML as well as H
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from kminilog.pages import PAGE_BYTES, grouped, render
+from kminilog.pages import grouped, is_too_long, render
 from kminilog.text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
@@ -28,6 +28,7 @@ _SHOWN_SEGMENTS = 6  # more are folded
 # How many partitions, segments, and samples of each class a page shows: the first that fits.
 _LIMITS = ((2_000, 20_000, 20), (200, 1_000, 20), (100, 300, 10), (50, 100, 3), (10, 20, 1))
 Json = Mapping[str, Any]
+_Limits = tuple[int, int, int]
 Item = TypeVar("Item")
 BytesOf = Callable[[Finding], Sequence[object]]
 """Returns the bytes of a sample, as bytes.html shows them."""
@@ -83,22 +84,22 @@ def render_html(
 ) -> str:
     """Return the page as text. `bytes_of` gives damaged bytes, which stand beside their command.
 
-    A page that would be too long shows less, what is damaged first of all, and says so.
+    A page that would be too long shows less, what is damaged first of all, and says so; if even the
+    least is too long, it says that.
 
     >>> page = render_html(Results({"topics": ["<u>"]}))
     >>> "is in order" in page, "<u>" in page, "&lt;u&gt;" in page
     (True, False, True)
     """
-    page = ""
     for limits in _LIMITS:
-        page = _rendered(results, bytes_of, made, limits)
-        if len(page.encode()) <= PAGE_BYTES:
-            break
-    return page
+        page = _rendered(results, bytes_of, made, limits, fits=True)
+        if not is_too_long(page):
+            return page
+    return _rendered(results, bytes_of, made, _LIMITS[-1], fits=False)
 
 
 def _rendered(
-    results: Results, bytes_of: BytesOf, made: ReportOrigin | None, limits: tuple[int, int, int]
+    results: Results, bytes_of: BytesOf, made: ReportOrigin | None, limits: _Limits, *, fits: bool
 ) -> str:
     most_partitions, most_segments, most_samples = limits
     shown = _worst_first(results.partitions, lambda one: one, most_partitions)
@@ -112,6 +113,7 @@ def _rendered(
     return render(
         "report.html",
         results=results,
+        fits=fits,
         title=f"Topic{'s' * (len(names) > 1)} {', '.join(names)}" if names else "No topic",
         topics=", ".join(names) or "no topic",
         said=headline(results),

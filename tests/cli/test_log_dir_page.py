@@ -9,8 +9,9 @@ from kminilog.cli.ls.look import (
     SegmentContents,
     SegmentLook,
 )
-from kminilog.cli.ls.page import LIMITS, PAGE_BYTES, render_log_dir
+from kminilog.cli.ls.page import LIMITS, render_log_dir
 from kminilog.course.steps.page import BytesTable, FieldRow
+from kminilog.pages import PAGE_BYTES
 from tests.cli.looked_at import (
     lane_words,
     of_class,
@@ -120,6 +121,13 @@ def test_page_of_a_log_dir_with_long_names_and_many_findings_is_bounded():
     assert "and 780 more topics: kminilog --log-dir logs topic list" in words
     assert "and 399 more findings: kminilog --log-dir logs verify" in words
     assert "and 899 more: kminilog --log-dir logs verify" in words
+
+
+def test_page_that_is_too_long_even_so_says_it():
+    said = "This page is longer than it should be, though it shows the least that it can"
+    assert said not in page_of(partition("t-0", 1), not_checked=("n" * 300_000,))
+    page = page_of(partition("t-0", 1), not_checked=("n" * 400_000,))
+    assert said in shown(of_class(tree(page), "left-out")[-1])
 
 
 def test_findings_that_verify_did_not_keep_are_said():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kminilog import pages
 from kminilog.cli.shared.output_files import write_output
 from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
 from tests.unreadable import directory_for_all, without_privileges
@@ -31,6 +32,18 @@ def orders(tmp_path: Path) -> CommandLine:
 def contents(directory: Path) -> dict[str, bytes]:
     found = (path for path in directory.rglob("*") if path.is_file())
     return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+@pytest.mark.parametrize("writer", WRITERS[:2], ids=" ".join)
+@pytest.mark.parametrize("limit", [1000, 400_000])
+def test_page_that_is_too_long_is_written_and_said(orders, writer, tmp_path, monkeypatch, limit):
+    monkeypatch.setattr(pages, "PAGE_BYTES", limit)
+    page = tmp_path / "out" / "page.html"
+    run = orders(*writer, page)
+    size = page.stat().st_size
+    told = f"kminilog: {page}: a long page, {size:,} bytes; name fewer topics for a shorter one\n"
+    assert (run.code, run.err) == (0, told if limit == 1000 else "")
+    assert ("This page is longer than" in page.read_text()) == (limit == 1000)
 
 
 # ---- never in a log dir

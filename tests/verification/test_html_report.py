@@ -175,6 +175,14 @@ def test_page_of_a_large_report_is_bounded_and_says_what_it_leaves_out():
     assert f"and {20 - shown} more" in words
 
 
+def test_page_that_is_too_long_even_so_says_it():
+    said = "This page is longer than it should be, though it shows the least that it can"
+    report = report_with()
+    for length, is_said in ((100_000, False), (400_000, True)):
+        report.scope["log_dir"] = "n" * length
+        assert (said in words_of(report.to_html())) == is_said
+
+
 def test_page_needs_no_network_and_no_script(many):
     page = many.to_html()
     tags = {element.tag for element in tree_of(page).iter()}

@@ -12,7 +12,7 @@ import click
 from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
 from kminilog.cli.shared.output import Broken, width, write_document, write_line, write_lines
-from kminilog.cli.shared.output_files import OutputFile, write_output
+from kminilog.cli.shared.output_files import OutputFile, write_page
 from kminilog.cli.shared.topic_files import (
     describe_partition,
     describe_topic,
@@ -143,6 +143,6 @@ def _write_page(
     from kminilog.cli.ls.page_data import look_at
 
     look, contents_of = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
-    write_output(html, render_log_dir(look, contents_of).encode())
+    write_page(html, render_log_dir(look, contents_of))
     found = sum(total for _, total, _ in look.counts)
     return f"{html}: {count(len(look.partitions), 'partition')}, {count(found, 'finding')}"

@@ -4,8 +4,9 @@
     a partition       its picture (lanes.py), its findings with their bytes, its segments
     a segment         its first messages, or those around the first damage, and their bytes
 
-A bar is a link to its segment, a tick to its finding. A page has at most PAGE_BYTES: it shows as
-much as fits, says what it leaves out, and names the command that shows it. The template is
+A bar is a link to its segment, a tick to its finding. It shows as much as fits into
+PAGE_BYTES, says what it leaves out, and names the command that shows it; if even the least does not
+fit, it says that. The template is
 log_dir.html (pages.py). Source: ours.
 """
 
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 from kminilog.cli.ls.lanes import Lane, density, lanes
 from kminilog.cli.ls.look import ContentsOf, LogDirLook, PartitionLook, SegmentLook
-from kminilog.pages import PAGE_BYTES, counted, render
+from kminilog.pages import counted, is_too_long, render
 from kminilog.text import count
 
 _FEW_PARTITIONS = 6  # so many are unfolded
@@ -107,13 +108,15 @@ def render_log_dir(look: LogDirLook, contents_of: ContentsOf = lambda *asked: No
     page = ""
     for limits in LIMITS:
         longer = _rendered(look, contents_of, limits)
-        if page and len(longer.encode()) > PAGE_BYTES:
+        if page and is_too_long(longer):
             break
         page = longer
-    return page
+    return _rendered(look, contents_of, LIMITS[0], fits=False) if is_too_long(page) else page
 
 
-def _rendered(look: LogDirLook, contents_of: ContentsOf, limits: PageLimits) -> str:
+def _rendered(
+    look: LogDirLook, contents_of: ContentsOf, limits: PageLimits, *, fits: bool = True
+) -> str:
     topics = list(_topics(look, limits))
     shown = sum(len(topic.shown) for topic in topics)
     rest = (
@@ -124,6 +127,7 @@ def _rendered(look: LogDirLook, contents_of: ContentsOf, limits: PageLimits) -> 
     return render(
         "log_dir.html",
         look=look,
+        fits=fits,
         limits=limits,
         topics=topics,
         tiles=_tiles(look, len(topics)),

@@ -10,7 +10,7 @@
     where stdout goes      is refused: a file that is replaced would lose what was printed
 
 Every option that names such a file has the type `OutputFile`, or `OutputDirectory` for several, and
-every such file is written by `write_output`. Source: ours.
+every such file is written by `write_output`, or by `write_page`. Source: ours.
 """
 
 import os
@@ -22,7 +22,9 @@ from uuid import uuid4
 import click
 
 from kminilog.cli.shared.named_files import DirectoryName, refuse_fifo
+from kminilog.cli.shared.output import warn
 from kminilog.errors import LogDirError
+from kminilog.pages import grouped, is_too_long
 from kminilog.storage.files import regular_status, replace_file
 from kminilog.storage.log_dir import log_dir_around
 
@@ -87,6 +89,14 @@ def write_output(path: Path, data: bytes) -> None:
             replace_file(target, data, temporary=temporary, mode=mode)
     except OSError as error:  # the error of a full disk names no file, others the temporary one
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page as `write_output` does, then say on stderr if it is too long."""
+    write_output(path, page.encode())
+    if is_too_long(page):
+        size = grouped(len(page.encode()))
+        warn(f"{path}: a long page, {size} bytes; name fewer topics for a shorter one")
 
 
 def _is_device(path: Path) -> bool:

@@ -17,7 +17,7 @@ from kminilog.cli.shared.engines import engine_for, engine_option, master_option
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import ARGUMENTS, example, json_option
 from kminilog.cli.shared.output import json_bytes, warn, width, write_document, write_lines
-from kminilog.cli.shared.output_files import OutputFile, write_output
+from kminilog.cli.shared.output_files import OutputFile, write_output, write_page
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import (
     is_reading_asked,
@@ -181,11 +181,11 @@ def _verify_by_spark(
 def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
     suffix = path.suffix.lower()
     if suffix == ".json":
-        data = json_bytes(report.to_json(), indent=2)
+        write_output(path, json_bytes(report.to_json(), indent=2) + b"\n")
+    elif suffix in (".html", ".htm"):
+        write_page(path, _page(report, log_dir))
     else:
-        text = _page(report, log_dir) if suffix in (".html", ".htm") else report.to_text()
-        data = text.rstrip("\n").encode("utf-8", "surrogateescape")
-    write_output(path, data + b"\n")
+        write_output(path, report.to_text().encode("utf-8", "surrogateescape") + b"\n")
 
 
 def _page(report: "Report", log_dir: LogDir) -> str:

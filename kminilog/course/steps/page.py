@@ -23,7 +23,7 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.drawing import WIDTH, Drawing, drawn
 from kminilog.course.steps.text import cost_line, field_rows
-from kminilog.pages import PAGE_BYTES, framed, render
+from kminilog.pages import PAGE_BYTES, framed, is_too_long, render
 
 INDEX_PAGE = "index.html"
 _WIDTH_BESIDE = 600  # of pictures
@@ -97,7 +97,7 @@ def render_page(
     """
     slots = range(len(document.steps))
     page = _page(document, index, slots, width, from_step)
-    if len(page.encode()) <= PAGE_BYTES:
+    if not is_too_long(page):
         return page
     room = PAGE_BYTES - len(_page(document, index, (), width, from_step).encode())
     shown = []
