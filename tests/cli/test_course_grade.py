@@ -86,6 +86,8 @@ def test_grade_writes_a_page_and_results_for_gradescope_for_each_student(graded)
     assert "07-copied" not in (directory / "h/students/01-right/index.html").read_text()
     index = (directory / "h/index.html").read_text()
     assert "same seed, lab 1: 07-copied" in index
+    (nothing,) = [row for row in index.split("<tr>") if "not handed in: lab 1" in row]
+    assert ">08-nothing</a>" in nothing
     assert 'href="students/06-tampered/index.html"' in index
 
 
