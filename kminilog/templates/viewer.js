@@ -141,8 +141,9 @@
       const end = ends[name];
       // A file that the document has whole grows step by step; of any other, this is a part.
       const isWhole = file.data.length === file.size_bytes;
-      const size = isWhole ? `${end} bytes` : `${file.size_bytes} bytes, ${end - file.start} of them here`;
-      part.append(make("h3", "", `${name}: ${size}`));
+      const bytes = (end - file.start).toLocaleString("en");
+      const size = isWhole ? "" : ` of the file's ${file.size_bytes.toLocaleString("en")}`;
+      part.append(make("h3", "", `${name}: ${bytes}${size} bytes`));
       const focus = step.focus.filter((range) => range.file === name);
       const isBeside = !focus.length && step.focus.length;
       part.append(hexView(file, end, focus, isBeside ? SHOWN_BESIDE : SHOWN_BYTES));

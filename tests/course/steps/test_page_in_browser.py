@@ -210,8 +210,8 @@ def test_page_heading_tells_the_size_of_a_file_at_that_step(browser, pages, name
             sizes = dict(title.rsplit(": ", 1) for title in titles)
             for file, end in step.state.ends.items():
                 whole = len(files[file].data) == files[file].size_bytes
-                here = f"{files[file].size_bytes} bytes, {end - files[file].start} of them here"
-                assert sizes[file] == (f"{end} bytes" if whole else here)
+                of_file = "" if whole else f" of the file's {files[file].size_bytes:,}"
+                assert sizes[file] == f"{end - files[file].start:,}{of_file} bytes"
 
 
 def test_page_of_a_damaged_file_opens_at_the_damage(browser, tmp_path):
