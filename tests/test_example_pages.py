@@ -46,7 +46,7 @@ def test_producer_page_commands_print_what_the_page_says(tmp_path, monkeypatch):
 def test_cluster_by_hand_page_shows_what_its_commands_print(tmp_path, monkeypatch, without_fsync):
     page = (DOCS / "cluster-by-hand.md").read_text()
     monkeypatch.chdir(tmp_path)
-    shown = "".join(re.findall(r"```text\n(.*?)```", page, re.DOTALL))
+    shown = "".join(re.findall(r"```shell-session\n(.*?)```", page, re.DOTALL))
     sessions = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
     assert len(sessions) > 30
     for command, printed in sessions:

@@ -26,6 +26,16 @@ INDEX = (DOCS / "index.md").read_text()
 PAGES = sorted(path.stem for path in DOCS.glob("*.md"))
 SIZES = {"phone": (390, 844), "laptop": (1280, 800), "projector": (1920, 1080)}
 FRAMED = re.compile(r"^```\{step-through\} ([\w-]+)(?: (\d+))?$", re.MULTILINE)
+# What stands on more than one line, of the parts of names, but for breaks after hyphens.
+BROKEN_PARTS = """() => {
+  const names = [...document.querySelectorAll("table .pre")];
+  const parts = names.flatMap((name) => [...name.childNodes]);
+  return parts.filter((part) => part.nodeType === Node.TEXT_NODE).filter((part) => {
+    const range = document.createRange();
+    range.selectNode(part);
+    return range.getClientRects().length > part.data.split("-").length;
+  }).map((part) => part.data);
+}"""
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -146,6 +156,19 @@ def test_page_fits_its_window_and_can_be_read_in_both_themes(site, browser, name
             assert page.page.evaluate(LOW_CONTRAST) == [], theme
         assert page.complaints == []
         assert [url for url in page.requests if not url.startswith("file:")] == []
+
+
+def test_long_names_in_tables_break_between_their_parts(site, browser):
+    with Page(browser, site / "differences.html", viewport={"width": 1280, "height": 800}) as page:
+        assert page.page.evaluate(BROKEN_PARTS) == []
+
+
+@pytest.mark.parametrize("name", ["tutorial", "partitioners", "command-line"])
+def test_code_does_not_scroll_sideways_on_a_phone(site, browser, name):
+    with Page(browser, site / f"{name}.html", viewport={"width": 390, "height": 844}) as page:
+        code = ":not(.highlight-text) > .highlight > pre"
+        wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+        assert page.page.locator(code).evaluate_all(wide) == 0
 
 
 def test_step_throughs_inside_of_pages_show_their_step_and_do_not_move_the_page(site, browser):

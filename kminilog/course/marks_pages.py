@@ -91,7 +91,7 @@ def _said(mark: Mark) -> str:
 
 
 def _flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
-    """Return what a lecturer should look at: missing labs, late work, changed files, equal seeds."""
+    """Return what a lecturer should look at: missing labs, late work, changed files, same seeds."""
     same = {(f"same seed, lab {m.lab}", m.same_seed_as) for m in marks if m.same_seed_as}
     missing = sorted({mark.lab for mark in marks if not mark.digest})
     gone = [("not handed in", ", ".join(f"lab {lab}" for lab in missing))] if missing else []
