@@ -125,20 +125,20 @@ def test_page_shows_each_step_whole_at_each_size_in_light_and_dark(browser, page
     path = pages / f"{name}.html"
     assert path.stat().st_size <= PAGE_BYTES
     for width, height in SIZES:
-        for scheme in ("light", "dark"):
-            options = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
-            options["reduced_motion"] = "reduce"
-            with Page(browser, path, **options) as page:
-                for number, step in enumerate(steps, start=1):
-                    for is_waiting in (True, False) if step.ask else (False,):
-                        where = (number, is_waiting, width, scheme)
-                        assert page.text("#place") == f"{number} / {len(steps)}", where
-                        assert page.page.evaluate(FAULTS) == [], where
-                        assert page.page.evaluate(LOW_CONTRAST) == [], where
-                        has_focus = bool(steps[number - 1 - is_waiting].focus)
-                        assert bool(page.page.locator(".in-focus").count()) == has_focus, where
-                        page.press("PageDown")
-                assert page.requests == [path.as_uri()]
+        viewport = {"width": width, "height": height}
+        with Page(browser, path, viewport=viewport, reduced_motion="reduce") as page:
+            for number, step in enumerate(steps, start=1):
+                for is_waiting in (True, False) if step.ask else (False,):
+                    where = (number, is_waiting, width)
+                    assert page.text("#place") == f"{number} / {len(steps)}", where
+                    for scheme in ("light", "dark"):
+                        page.page.emulate_media(color_scheme=scheme)
+                        assert page.page.evaluate(FAULTS) == [], (*where, scheme)
+                        assert page.page.evaluate(LOW_CONTRAST) == [], (*where, scheme)
+                    has_focus = bool(steps[number - 1 - is_waiting].focus)
+                    assert bool(page.page.locator(".in-focus").count()) == has_focus, where
+                    page.press("PageDown")
+            assert page.requests == [path.as_uri()]
 
 
 def test_page_tells_all_of_a_byte_by_mouse_and_by_keyboard(browser, pages):
