@@ -64,8 +64,8 @@ class Exercise:
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one:
                 of a log, or of the answer of an assignor (`broken` is "log" or "assignment")
-    expose      `names` has one constant: inputs that unmask the wrong answers to the exercise with
-                the number `of`. `left_out` are those that no input unmasks: they differ in state,
+    expose      `names` has one constant: inputs that expose the wrong answers to the exercise with
+                the number `of`. `left_out` are those that no input exposes: they differ in state,
                 or in what they call.
     job         `names` has one function, which writes a topic with Spark; judged by what is there
     predict     a question with its answers; never graded
@@ -258,7 +258,7 @@ def exercise_of(text: str) -> Exercise:
 
 
 def target_of(exercise: Exercise) -> Exercise:
-    """Return the exercise whose wrong answers are to be unmasked."""
+    """Return the exercise whose wrong answers are to be exposed."""
     return exercise_of(f"{exercise.lab}.{exercise.of}")
 
 

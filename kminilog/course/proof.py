@@ -6,7 +6,7 @@
 For every exercise: The starter is `todo`. The library's own function passes all three layers, with
 at least one comparison, and so does each right answer, by itself in a file. Each wrong answer fails
 with its own code, and answers no other exercise. The hints are there and contain no line of the
-solution. The README names it. The inputs of an exercise to expose unmask all wrong answers that it
+solution. The README names it. The inputs of an exercise to expose expose all wrong answers that it
 counts, and none that it leaves out. Source: ours; rustlings proves its starters and solutions in
 the same way, but has no wrong answers.
 """
@@ -27,7 +27,7 @@ from typing import NamedTuple
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, ExerciseTexts, languages
 from kminilog.course.comparing import SENTENCE_CHARACTERS
 from kminilog.course.judging.answers import Answers
-from kminilog.course.judging.checking import check, left_out_but_unmasked, run_judge_of_all
+from kminilog.course.judging.checking import check, left_out_but_exposed, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.outcome import FAIL, PASS, TODO, ExerciseOutcome
@@ -49,7 +49,7 @@ from kminilog.course.work_folder import WorkFolder
 
 _MOST_LINES = 40
 _LEAST_COUNTS = {WRONG: 2, RIGHT: 3}  # for each exercise to implement
-_MOST_INPUTS = 6  # that unmask all wrong answers to an exercise
+_MOST_INPUTS = 6  # that expose all wrong answers to an exercise
 _HINT_TIERS = 3
 _LEAST_MISCONCEPTIONS = 2
 _LINE_CHARACTERS = 16  # shorter lines of a solution, like `return None`, may stand in a hint
@@ -149,11 +149,11 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
         for exercise in wanted:
             if exercise.left_out:
                 source = str(folder.answers_path)
-                unmasked = left_out_but_unmasked(exercise, folder.path, source)
-                if unmasked is None:
+                exposed = left_out_but_exposed(exercise, folder.path, source)
+                if exposed is None:
                     yield Flaw(exercise.id, "what it leaves out was not checked: no time was left")
-                for name in unmasked or ():
-                    yield Flaw(exercise.id, f"an input unmasks {name}, which it leaves out")
+                for name in exposed or ():
+                    yield Flaw(exercise.id, f"an input exposes {name}, which it leaves out")
             yield from _flaws_of_wrong(exercise, folder, text)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             judge = partial(_flaws_of_right, lab, Path(temporary))
@@ -221,12 +221,12 @@ def _flaws_of_texts(lab: Lab) -> Iterator[Flaw]:
 
 
 def _flaws_of_inputs(exercise: Exercise) -> Iterator[Flaw]:
-    """Compare what lab.toml and right/ say of inputs that unmask the wrong answers."""
+    """Compare what lab.toml and right/ say of inputs that expose the wrong answers."""
     wrong = {path.stem for path in answers_to(target_of(exercise), WRONG)}
     if unknown := sorted(set(exercise.left_out) - wrong):
         yield Flaw(exercise.id, f"leaves out what is not there: {', '.join(unknown)}")
     if len(counted_wrong_answers(exercise)) < _LEAST_COUNTS[WRONG]:
-        yield Flaw(exercise.id, f"has not {_LEAST_COUNTS[WRONG]} wrong answers to unmask")
+        yield Flaw(exercise.id, f"has not {_LEAST_COUNTS[WRONG]} wrong answers to expose")
     right = answers_to(exercise, RIGHT)
     if not right:
         yield Flaw(exercise.id, "has no right answer")

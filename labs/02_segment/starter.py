@@ -83,5 +83,5 @@ def expired_segments(
     raise NotImplementedError
 
 
-# 2.12  Inputs that unmask a wrong roll
+# 2.12  Inputs that expose a wrong roll
 EXPOSE_ROLL = ...

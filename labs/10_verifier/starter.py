@@ -78,5 +78,5 @@ def find_altered(source, log):
     raise NotImplementedError
 
 
-# 10.10  Inputs that unmask a wrong verdict
+# 10.10  Inputs that expose a wrong verdict
 EXPOSE_VERDICT = ...

@@ -1,4 +1,4 @@
-"""Inputs of a student unmask wrong answers; what is no input is named, and gives no points."""
+"""Inputs of a student expose wrong answers; what is no input is named, and gives no points."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_each_lab_has_an_exercise_to_expose():
 def test_no_input_leaves_all_hidden(folder):
     outcome = judged(folder, "[]")
     assert (outcome.status, outcome.code, outcome.points) == (FAIL, None, 0)
-    assert sentence_of(outcome) == "0 of 12 wrong answers are unmasked; 12 still hidden"
+    assert sentence_of(outcome) == "0 of 12 wrong answers are exposed; 12 still hidden"
 
 
 def test_one_input_gives_its_share_of_the_points_and_tells_only_counts(folder):
@@ -54,7 +54,7 @@ def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
     assert lines[0] == f"Lab 1: 0 of 8 pass, {outcome.points} of 85 points."
 
 
-def test_inputs_of_the_course_unmask_all(folder):
+def test_inputs_of_the_course_expose_all(folder):
     (right,) = answers_to(exercise_of("1.9"), RIGHT)
     folder.answers_path.write_text(CHECKSUM + right.read_text())
     outcome = outcomes_of(folder, "1.2", "1.9")["1.9"]
@@ -131,14 +131,14 @@ def test_folder_without_wrong_answers_says_who_has_them(folder, monkeypatch):
     assert sentence_of(outcome).startswith("the wrong answers to 1.2 are not in this course folder")
 
 
-def test_wrong_answer_that_walks_for_ever_is_unmasked(tmp_path):
+def test_wrong_answer_that_walks_for_ever_is_exposed(tmp_path):
     folder = start_lab(tmp_path, number=4)
     walk = "from kminilog.format.dialect import KAFKA\n"
     folder.answers_path.write_text(f"{walk}EXPOSE_SEGMENT = [(KAFKA, range(10**12), 10**11)]\n")
     folder.progress["passed"] = ["4.1"]
     outcome = outcomes_of(folder, "4.9")["4.9"]
     assert outcome.said.values["all"] == "7"
-    assert int(outcome.said.values["unmasked"]) >= 2  # from either end
+    assert int(outcome.said.values["exposed"]) >= 2  # from either end
 
 
 def test_exposed_names_what_counts_and_what_is_left_out():
@@ -152,6 +152,6 @@ def test_what_is_left_out_is_unknown_if_the_judge_has_no_time(tmp_path, monkeypa
     folder = start_lab(tmp_path, number=4)
     (right,) = answers_to(exercise_of("4.9"), RIGHT)[:1]
     asked = exercise_of("4.9"), folder.path, str(right)
-    assert checking.left_out_but_unmasked(*asked) == []
+    assert checking.left_out_but_exposed(*asked) == []
     monkeypatch.setattr(checking, "_JUDGE_SECONDS", 0.01)
-    assert checking.left_out_but_unmasked(*asked) is None
+    assert checking.left_out_but_exposed(*asked) is None

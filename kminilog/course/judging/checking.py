@@ -327,7 +327,7 @@ def _judged(
         said = CatalogueSentence("takes-from-library", {"line": str(line), "answer": exercise.name})
         return ExerciseOutcome(exercise, FAIL, IMPORTS_REFERENCE, said)
     if exercise.kind == "expose" and not counted_wrong_answers(exercise):
-        return error_of(exercise, "nothing-to-unmask", target=target_of(exercise).id)
+        return error_of(exercise, "nothing-to-expose", target=target_of(exercise).id)
     began = time.monotonic()
     outcome = run_judge(exercise, given, str(folder.answers_path), answers)
     return replace(outcome, seconds=time.monotonic() - began)
@@ -377,8 +377,8 @@ def run_judge_of_all(
     return [_as_told(exercise, told, None) for told in ran.result["told"]]
 
 
-def left_out_but_unmasked(exercise: Exercise, folder: Path, source: str) -> list[str] | None:
-    """Return which wrong answers the inputs of a trusted file unmask although none should.
+def left_out_but_exposed(exercise: Exercise, folder: Path, source: str) -> list[str] | None:
+    """Return which wrong answers the inputs of a trusted file expose although none should.
 
     None if nobody knows: the process has not come to its end.
     """

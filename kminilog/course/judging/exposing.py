@@ -1,7 +1,7 @@
-"""Inputs that unmask wrong answers: the student writes these, and no code.
+"""Inputs that expose wrong answers: the student writes these, and no code.
 
 Each input is the tuple of the arguments of one call. The library's function, every right answer of
-the course and every wrong one get it. A wrong answer is unmasked by an input on which it gives
+the course and every wrong one get it. A wrong answer is exposed by an input on which it gives
 another answer than the library, or another type, or raises an error, or does not end. An input on
 which a right answer differs from the library, or the library itself breaks, is none: the function
 promises nothing there. ValueError and kminilog's own errors are answers, too: they refuse the
@@ -31,7 +31,7 @@ from kminilog.errors import KMiniLogError
 
 MOST_INPUTS = 20
 STILL_HIDDEN = "still-hidden"
-"""The sentence about inputs that unmask some wrong answers, and not all."""
+"""The sentence about inputs that expose some wrong answers, and not all."""
 _CALL_SECONDS = 0.25
 _REFUSALS = (ValueError, KMiniLogError)
 
@@ -48,13 +48,13 @@ class _Given(NamedTuple):
 
 
 def counted_wrong_answers(exercise: Exercise) -> list[Path]:
-    """Return the wrong answers that inputs can unmask."""
+    """Return the wrong answers that inputs can expose."""
     wrong = answers_to(target_of(exercise), WRONG)
     return [path for path in wrong if path.stem not in exercise.left_out]
 
 
 def expose(compare: Comparer, exercise: Exercise, inputs: Any) -> None:
-    """Go on if the inputs unmask all wrong answers; else, or if one is none, DifferenceError.
+    """Go on if the inputs expose all wrong answers; else, or if one is none, DifferenceError.
 
     Raises WrongKindError for what is no list of tuples of plain values. A call computes for a
     quarter of a second at most. Must run in the main thread, for the timer's signal.
@@ -74,20 +74,20 @@ def expose(compare: Comparer, exercise: Exercise, inputs: Any) -> None:
                 raise DifferenceError("input-not-promised", number=str(number), answer=name)
     wrong = counted_wrong_answers(exercise)
     compare.count += len(wrong)
-    unmasked = trial.unmasked(wrong, inputs, answers)
-    if len(unmasked) < len(wrong):
-        hidden = len(wrong) - len(unmasked)
-        counts = {"unmasked": len(unmasked), "all": len(wrong), "hidden": hidden}
+    exposed = trial.exposed(wrong, inputs, answers)
+    if len(exposed) < len(wrong):
+        hidden = len(wrong) - len(exposed)
+        counts = {"exposed": len(exposed), "all": len(wrong), "hidden": hidden}
         raise DifferenceError(STILL_HIDDEN, **{what: str(n) for what, n in counts.items()})
 
 
-def left_out_but_unmasked(exercise: Exercise, inputs: Any) -> list[str]:
-    """Return which wrong answers the inputs unmask although the exercise leaves them out."""
+def left_out_but_exposed(exercise: Exercise, inputs: Any) -> list[str]:
+    """Return which wrong answers the inputs expose although the exercise leaves them out."""
     trial = _Trial(exercise)
     answers = [trial.of_library(number, each) for number, each in enumerate(inputs, start=1)]
     paths = answers_to(target_of(exercise), WRONG)
     left_out = [path for path in paths if path.stem in exercise.left_out]
-    return [path.stem for path in trial.unmasked(left_out, inputs, answers)]
+    return [path.stem for path in trial.exposed(left_out, inputs, answers)]
 
 
 class _Trial:
@@ -115,7 +115,7 @@ class _Trial:
             raise DifferenceError("input-invalid", number=str(number), error=error)
         return given
 
-    def unmasked(
+    def exposed(
         self, paths: Sequence[Path], inputs: Sequence[Any], answers: Sequence[_Given]
     ) -> list[Path]:
         """Return those answers that differ from the library's on some input."""

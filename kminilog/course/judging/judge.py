@@ -31,7 +31,7 @@ from kminilog.course.comparing import (
     name_call,
     shortened,
 )
-from kminilog.course.judging.exposing import expose, left_out_but_unmasked
+from kminilog.course.judging.exposing import expose, left_out_but_exposed
 from kminilog.course.judging.limits import (
     CPU_SECONDS,
     BoundedOutput,
@@ -127,13 +127,13 @@ def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) ->
 
 
 def _expose(exercise: Exercise, answers: str, compare: Comparer) -> list[Any]:
-    """Try the student's inputs; return which wrong answers of those left out are unmasked, too."""
+    """Try the student's inputs; return which wrong answers of those left out are exposed, too."""
     library_answer(target_of(exercise).symbol)  # loaded before the student's file could change it
     library = _functions_of_library()
     inputs = getattr(load_answers(Path(answers)), exercise.names[0])
     _assert_unchanged(library)
     expose(compare, exercise, inputs)
-    return left_out_but_unmasked(exercise, inputs)
+    return left_out_but_exposed(exercise, inputs)
 
 
 @contextmanager

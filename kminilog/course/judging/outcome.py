@@ -37,10 +37,10 @@ class ExerciseOutcome:
 
     @property
     def points(self) -> int:
-        """All points of the exercise if it passed, else none; a share for each unmasked answer."""
+        """All points of the exercise if it passed, else none; a share for each exposed answer."""
         if self.said and self.said.name == STILL_HIDDEN:
-            unmasked, every = (int(self.said.values[name]) for name in ("unmasked", "all"))
-            return self.exercise.points * unmasked // every
+            exposed, every = (int(self.said.values[name]) for name in ("exposed", "all"))
+            return self.exercise.points * exposed // every
         return self.exercise.points if self.status == PASS else 0
 
 
