@@ -890,6 +890,13 @@ class Screen:
         return code
 
 
+def save(path: Path, text: str) -> None:
+    """Save as editors do: another file takes the name, so that the file is never half written."""
+    new = path.with_name("answers.py.swp")
+    new.write_text(text)
+    new.rename(path)
+
+
 def wait_until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not is_so():
@@ -917,17 +924,16 @@ WAITING = "n: next exercise, h: hint, q: end.\r\n"
 def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     screen.until("1.1  todo")
     screen.until(WAITING)
-    folder.answers_path.write_text(WRONG)
+    save(folder.answers_path, WRONG)
     screen.until("\x1b[H\x1b[2J")  # what is new takes the place of what was there
     screen.until("size-includes-12: header(")
     screen.until(WAITING)
-    folder.answers_path.write_text(WRONG.replace("16 +", "77 +"))  # as many bytes
+    with folder.answers_path.open("r+") as file:
+        file.write(WRONG.replace("16 +", "77 +"))  # as many bytes
     screen.until("1.1  fail")
     screen.until(" gave 0000000000000000000000")
     screen.until(WAITING)
-    new = folder.path / "answers.py.swp"  # as editors save: another file takes the name
-    new.write_text(HEADER + CHECKSUM)
-    new.rename(folder.answers_path)
+    save(folder.answers_path, HEADER + CHECKSUM)
     screen.until("1.1  pass")
     screen.until(WAITING)
     assert screen.shows_nothing_for(1)
