@@ -61,6 +61,13 @@ def check(spark: SparkSession, source: Source) -> Check:
     return run
 
 
+def test_verify_takes_a_log_dir_relative_to_where_the_caller_is(
+    spark, source, ingested, monkeypatch
+):
+    monkeypatch.chdir(ingested.parent)  # the session was started elsewhere, and tasks are there
+    assert verify(spark, LogDir(Path("log")), ["t"], against=source).verdict == "ok"
+
+
 def findings(report: Report) -> dict[str, list[tuple[int, int | None, int | None]]]:
     """Return, by class, partition, offset and line in the source of each finding that does not come
     from another one."""

@@ -31,4 +31,5 @@ def verify(
     engine = SparkEngine(spark)
     if isinstance(against, DataFrame):
         engine, against = SparkEngine(spark, against), DATAFRAME
-    return verify_with(engine, SystemClock(), log_dir, topics, against=against, **options)
+    there = LogDir(log_dir.path.absolute())  # the current directory of tasks may be another one
+    return verify_with(engine, SystemClock(), there, topics, against=against, **options)
