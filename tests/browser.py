@@ -1,6 +1,7 @@
 """A real Chromium without a screen, driven by Playwright; tests say so where there is none."""
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +82,17 @@ def started_browser() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+def wait_until(frame: Any, is_so: str) -> None:
+    """Wait until an expression is true in a page or a frame, ten seconds at most.
+
+    Playwright's own waiting calls `eval` inside the page, which the policy of our pages forbids.
+    """
+    deadline = time.monotonic() + 10
+    while not frame.evaluate(is_so):
+        assert time.monotonic() < deadline, is_so
+        frame.wait_for_timeout(20)
 
 
 class Page:

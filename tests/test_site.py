@@ -18,7 +18,7 @@ import pytest
 import kminilog
 from kminilog.cli.main import ANSWER_IS_NO, CLOSED_PIPE, NOT_DONE, main
 from kminilog.cli.step.command import SCENES
-from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
 from tests.test_floor_plan import KINDS, ROOMS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -195,7 +195,7 @@ def test_step_through_inside_of_a_page_has_the_theme_of_the_page(site, browser):
         page.page.frame_locator("iframe").locator("#place").wait_for()
         for is_light in ("true", "false", "true"):  # the system's, dark, light
             for frame in page.page.frames:
-                frame.wait_for_function(is_so.format(is_light), timeout=5000)
+                wait_until(frame, is_so.format(is_light))
             page.page.locator(".theme-toggle:visible").first.click()
 
 

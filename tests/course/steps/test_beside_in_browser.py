@@ -6,7 +6,7 @@ from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.drawing import svg
 from kminilog.course.steps.page import render_beside
 from kminilog.text import printable
-from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
 from tests.course.steps.scenes import NAMES, made
 from tests.course.steps.test_page_in_browser import hostile
 
@@ -101,10 +101,10 @@ def test_both_sides_change_their_theme_and_fill_the_screen_together(browser, bot
         for theme in ("dark", "light"):
             page.press("t")
             for frame in page.page.frames:
-                frame.wait_for_function(f"document.documentElement.style.colorScheme === '{theme}'")
+                wait_until(frame, f"document.documentElement.style.colorScheme === '{theme}'")
         for state in ("!==", "==="):
             page.press("f")
-            page.page.wait_for_function(f"document.fullscreenElement {state} null")
+            wait_until(page.page, f"document.fullscreenElement {state} null")
         assert page.complaints == []
 
 

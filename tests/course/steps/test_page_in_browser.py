@@ -11,7 +11,7 @@ from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.pages import PAGE_BYTES
 from kminilog.text import printable
-from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
 from tests.course.steps.scenes import NAMES, made
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -330,7 +330,7 @@ def test_page_is_presented_with_keys_and_announces_each_step(browser, pages):
         assert page.page.locator(".choices .is-right").count() == 1
         assert place.startswith(f"{asked} /")  # the first press has told the answer
         page.press("f")
-        page.page.wait_for_function("document.fullscreenElement !== null")
+        wait_until(page.page, "document.fullscreenElement !== null")
 
 
 def test_page_plays_steps_up_to_a_question(browser, pages):
