@@ -20,11 +20,13 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.publish import visibility
 from kminilog.storage.publish.manifests import (
     MANIFEST_DIR,
     Manifest,
     committed_manifests,
     pending_path,
+    read_manifest,
 )
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.publish.visibility import VisibleFiles
@@ -242,6 +244,17 @@ def test_reader_of_another_partition_is_not_capped(log_dir, dialect):
         writer.log(TopicPartition("others", 0)).append(numbered(0, 50))
     crash_before_commit(log_dir, stage(log_dir, dialect, "job-1", 6, 30))
     assert len(offsets(LogDir(log_dir).reader(TopicPartition("others", 0)))) == 50
+
+
+def test_readers_of_one_log_dir_read_the_pending_manifest_once(log_dir, dialect, monkeypatch):
+    crash_before_commit(log_dir, stage(log_dir, dialect, "job-1", 6, 30))
+    read: list[Path] = []
+    monkeypatch.setattr(
+        visibility, "read_manifest", lambda path: (read.append(path), read_manifest(path))[1]
+    )
+    for _ in range(3):
+        assert offsets(LogDir(log_dir).reader(ORDERS_0)) == list(range(6))
+    assert read == [pending_path(log_dir)]
 
 
 def test_visible_files_without_a_pending_job_cost_one_call(log_dir, dialect, monkeypatch):

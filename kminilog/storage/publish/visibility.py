@@ -16,6 +16,7 @@ so it also notices a job that began and finished meanwhile. Source: ours.
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.storage.changes import change_count
 from kminilog.storage.partition_reader import Result, segments_among
-from kminilog.storage.publish.manifests import Manifest, pending_path, read_manifest
+from kminilog.storage.publish.manifests import pending_path, read_manifest
 
 STAGING_DIR = ".staging"
 REPLACED_DIR = ".replaced"
@@ -117,7 +118,7 @@ class VisibleFiles:
             moment = self._moment()
             if moment.pending != self._pending_seen:
                 # In this order: a job counts as seen only once its manifest was read.
-                self._hidden = self._read_hidden() if moment.pending else None
+                self._hidden = self._read_hidden(moment.pending) if moment.pending else None
                 self._pending_seen = moment.pending
             names = _listed(self._directory)
             look = _Look(names, self._hidden, _names(self._hidden.replaced) if self._hidden else [])
@@ -134,29 +135,40 @@ class VisibleFiles:
             return None
         return status.st_ino, status.st_mtime_ns
 
-    def _read_hidden(self) -> HiddenRange | None:
+    def _read_hidden(self, pending: Identity) -> HiddenRange | None:
         try:
-            manifest = read_manifest(Path(self._pending_path))
+            job = _pending_job(self._pending_path, pending)
         except FileNotFoundError:
             return None  # committed meanwhile: the next round notices it
-        return _hidden_range(manifest, self._log_dir, self._topic_partition)
+        topic, partition = self._topic_partition
+        first_offset = job.first_offsets.get(partition) if topic == job.topic else None
+        if first_offset is None:
+            return None
+        if first_offset < 0:  # it would hide the whole partition
+            path = Path(self._pending_path)
+            reason = f"{path.name} holds no manifest (first offset {first_offset} is below 0)"
+            raise LogDirError(str(path.parent), reason=f"{reason}; move it away")
+        replaced = replaced_path(self._log_dir, job.job_id, self._topic_partition)
+        return HiddenRange(first_offset, replaced)
 
 
-def _hidden_range(
-    manifest: Manifest, log_dir: Path, topic_partition: TopicPartition
-) -> HiddenRange | None:
-    firsts = [
-        staged.first_offset
-        for staged in manifest.partitions
-        if (manifest.topic, staged.partition) == topic_partition
-    ]
-    if not firsts:
-        return None
-    if min(firsts) < 0:  # it would hide the whole partition
-        path = pending_path(log_dir)
-        reason = f"{path.name} holds no manifest (first offset {min(firsts)} is below 0)"
-        raise LogDirError(str(path.parent), reason=f"{reason}; move it away")
-    return HiddenRange(min(firsts), replaced_path(log_dir, manifest.job_id, topic_partition))
+class _PendingJob(NamedTuple):
+    """What readers need of a pending manifest: the least first offset of each partition."""
+
+    job_id: str
+    topic: str
+    first_offsets: dict[int, int]
+
+
+@lru_cache(maxsize=4)
+def _pending_job(path: str, pending: Identity) -> _PendingJob:
+    """Return the pending job of a log dir: read once in a process, by the identity of its file."""
+    manifest = read_manifest(Path(path))
+    first_offsets: dict[int, int] = {}
+    for staged in manifest.partitions:
+        least = first_offsets.get(staged.partition, staged.first_offset)
+        first_offsets[staged.partition] = min(least, staged.first_offset)
+    return _PendingJob(manifest.job_id, manifest.topic, first_offsets)
 
 
 def _listed(directory: Path) -> list[str]:
