@@ -37,6 +37,9 @@ CLOSED_TO = {
 }
 
 
+PROPERTIES = {"property", "cached_property"}
+
+
 class Room(NamedTuple):
     name: str
     kind: str
@@ -211,7 +214,7 @@ def too_large(tree: ast.Module) -> list[str]:
                 each.name
                 for each in node.body
                 if isinstance(each, ast.FunctionDef)
-                and "property" not in map(ast.unparse, each.decorator_list)
+                and not PROPERTIES & set(map(ast.unparse, each.decorator_list))
             ]
             public = [name for name in methods if not name.startswith("_") and name != "check"]
             if len(public) > 10:

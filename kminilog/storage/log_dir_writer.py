@@ -3,9 +3,11 @@
     open    lock -> finish or sweep the jobs of crashed writers -> recover partitions
     close   flush -> write recovery points -> write the clean-shutdown marker -> release the lock
 
-After a clean shutdown it reads no partition before its use. Source: S1 5.1; Kafka: LogManager.
+After a clean shutdown it reads no partition before its use, and then only from its recovery point
+on. Source: S1 5.1; Kafka: LogManager.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -54,8 +56,8 @@ class LogDirWriter(LogDir):
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}
-        self._ends = LogEnds(self.path)
-        self._warnings = dict.fromkeys(self._ends.warnings)
+        self.ends = LogEnds(self.path)
+        self._warnings = dict.fromkeys(self.ends.warnings)
         self._was_clean = self._marker.exists()
         self._is_closed = False
 
@@ -71,8 +73,9 @@ class LogDirWriter(LogDir):
     ) -> Self:
         """Return the writer of a log dir: take the lock, finish crashed jobs, recover partitions.
 
-        After a clean shutdown, the first use of a partition checks only the ends of its segments.
-        Otherwise this reads every segment from its recovery point on: O(bytes). For a damaged
+        After a clean shutdown, the first use of a partition checks only the end of the segment up
+        to its recovery point, and of those after it. Otherwise this checks the ends of all
+        segments, and reads those from the recovery point on: O(bytes). For a damaged
         partition `log` raises the error; the others work. `warnings` says what was cut or lost.
         With `recover=False` it leaves the partitions as they are. `scanner` reads whole segments.
 
@@ -133,10 +136,11 @@ class LogDirWriter(LogDir):
             raise TopicExistsError(topic.name)
         partitions = topic.all_partitions()
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
-        self._ends.forget(topic.name)
+        self.ends.forget(topic.name)
         self._warnings.update(dict.fromkeys(forget_manifests(self.path, topic.name)))
-        first_offset = topic.dialect.first_offset(base_offset)
-        record_log_starts(self.path, dict.fromkeys(partitions, first_offset))
+        starts = dict.fromkeys(partitions, topic.dialect.first_offset(base_offset))
+        record_log_starts(self.path, starts)
+        self.ends.set_recovery_points(starts)
         write_topic(self.path, topic)
         count_change(self.path)  # somebody may have deleted the files of an earlier topic by hand
 
@@ -165,7 +169,9 @@ class LogDirWriter(LogDir):
         )
         added = altered.all_partitions()[topic.partitions :]
         make_directories(self.path, added, progress=progress)
-        record_log_starts(self.path, dict.fromkeys(added, 0))
+        starts = dict.fromkeys(added, 0)
+        record_log_starts(self.path, starts)
+        self.ends.set_recovery_points(starts)
         write_topic(self.path, altered)
         for topic_partition in topic.all_partitions():
             self.release(topic_partition)
@@ -188,7 +194,7 @@ class LogDirWriter(LogDir):
         delete_directories(self.path, name, progress=progress)
         self._warnings.update(dict.fromkeys(forget_manifests(self.path, name)))
         sweep_quarantine(self.path)
-        self._ends.forget(name)
+        self.ends.forget(name)
         (self.path / (name + TOPIC_SUFFIX)).unlink()
         sync(self.path)
         count_change(self.path)
@@ -202,14 +208,11 @@ class LogDirWriter(LogDir):
         if the partition is damaged.
         """
         self._check_is_open()
-        if topic_partition not in self._logs and topic_partition not in self._damage:
-            finish_pending(self.path)
-            self._marker.unlink(missing_ok=True)
+        if topic_partition not in self._logs:
+            self._prepare_to_write()
             reader = self.reader(topic_partition)
-            if self._recover(reader, is_after_crash=False) is not None:
-                self._open_log(reader)
-        if topic_partition in self._damage:
-            raise self._damage[topic_partition]
+            self._recovered_end(reader)
+            self._open_log(reader)
         return self._logs[topic_partition]
 
     def recovery_plan(self, topic_partition: TopicPartition) -> RecoveryPlan:
@@ -220,7 +223,7 @@ class LogDirWriter(LogDir):
         """Carry out a plan for a partition that is not open; return and raise as `carry_out`."""
         self._check_is_open()
         self._marker.unlink(missing_ok=True)
-        return self._ends.carry_out(plan, force=force)
+        return self.ends.carry_out(plan, force=force)
 
     def release(self, topic_partition: TopicPartition) -> None:
         """Flush and close the log of a partition, if it is open; `log` opens it again.
@@ -234,14 +237,14 @@ class LogDirWriter(LogDir):
         elif log:
             log.flush()
             log.close()
-            self._ends.set_recovery_point(topic_partition, log.recovery_point)
+            self.ends.set_recovery_points({topic_partition: log.recovery_point})
 
     def flush(self) -> None:
         """Flush all open logs, then write their recovery points; both survive a power failure."""
         for topic_partition, log in self._logs.items():
             log.flush()
-            self._ends.set_recovery_point(topic_partition, log.recovery_point)
-        self._ends.write()
+            self.ends.set_recovery_points({topic_partition: log.recovery_point})
+        self.ends.write()
 
     def close(self, *, cleanly: bool = True) -> None:
         """Flush and close everything, and release the lock.
@@ -262,7 +265,7 @@ class LogDirWriter(LogDir):
         try:
             for topic_partition in list(self._logs):
                 self.release(topic_partition)
-            self._ends.write()
+            self.ends.write()
             if self._was_clean and not self._damage:
                 replace_file(self._marker, b"")
         finally:
@@ -272,6 +275,10 @@ class LogDirWriter(LogDir):
         if self._is_closed:
             raise LogClosedError(str(self.path), reason="it is closed")
 
+    def _prepare_to_write(self) -> None:
+        finish_pending(self.path)
+        self._marker.unlink(missing_ok=True)
+
     def _recover_all(self) -> None:
         if self._was_clean:
             return
@@ -279,13 +286,13 @@ class LogDirWriter(LogDir):
         topics = read_topics(self.path, broken.append)
         for topic in (topic for topic in topics if not topic.is_marked_for_deletion):
             for reader in self.readers(topic):
-                scan_from = self._ends.recovery_point(reader.topic_partition)
+                scan_from = self.ends.recovery_point(reader.topic_partition)
                 end = self._recover(reader, scan_from=scan_from)
                 if end is not None and end > scan_from:  # up to `scan_from` it is on the disk
                     self._open_log(reader)
                     self.release(reader.topic_partition)
         # Now: recovery would skip messages below a recovery point that is above the cut log's end.
-        self._ends.write()
+        self.ends.write()
         self._warnings.update(dict.fromkeys(map(str, broken)))
         self._was_clean = not broken  # else the next writer recovers the others, once mended
 
@@ -297,7 +304,7 @@ class LogDirWriter(LogDir):
             way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
             reason = f"the directory is gone; put it back, or {way_out}"
             raise CorruptLogError(str(directory), position=0, reason=reason)
-        recovery_point = self._ends.recovery_point(topic_partition)
+        recovery_point = self.ends.recovery_point(topic_partition)
         return self._plan_recovery(
             reader,
             is_after_crash=is_after_crash,
@@ -311,12 +318,22 @@ class LogDirWriter(LogDir):
         """Recover a partition and return its log end offset; None if it is damaged."""
         try:
             plan = self._plan(reader, is_after_crash=is_after_crash, scan_from=scan_from)
-            self._ends.carry_out(plan)
+            self.ends.carry_out(plan)
         except (CorruptLogError, NotARegularFileError) as error:
             self._damage[reader.topic_partition] = error
             return None
         self._warnings.update(dict.fromkeys(describe(plan)))
         return plan.log_end_offset
+
+    def _recovered_end(self, reader: PartitionReader) -> int:
+        """Recover a partition that is not open, and return its log end offset; raises as `log`."""
+        topic_partition, end = reader.topic_partition, None
+        if topic_partition not in self._damage:
+            last_on_disk = max(self.ends.recovery_point(topic_partition) - 1, 0)
+            end = self._recover(reader, is_after_crash=False, scan_from=last_on_disk)
+        if end is None:
+            raise self._damage[topic_partition]
+        return end
 
     def _open_log(self, reader: PartitionReader) -> None:
         self._logs[reader.topic_partition] = PartitionLog.open(
@@ -324,9 +341,25 @@ class LogDirWriter(LogDir):
             reader.topic_partition,
             reader.dialect,
             reader.settings,
-            recovery_point=self._ends.recovery_point(reader.topic_partition),
+            recovery_point=self.ends.recovery_point(reader.topic_partition),
             files_gone=partial(count_change, self.path),
             record_start=lambda start: record_log_starts(
                 self.path, {reader.topic_partition: start}
             ),
         )
+
+
+def log_end_offsets(
+    writer: LogDirWriter, topic: Topic, partitions: Iterable[int]
+) -> dict[int, int]:
+    """Return the log end offsets of partitions that are not open, without opening them to write.
+
+    It recovers them as `LogDirWriter.log` does, and raises the same errors. O(files).
+    """
+    writer._check_is_open()
+    writer._prepare_to_write()
+    readers = {
+        partition: writer._reader(topic, topic.partition(partition), None)
+        for partition in partitions
+    }
+    return {partition: writer._recovered_end(reader) for partition, reader in readers.items()}

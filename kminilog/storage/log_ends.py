@@ -1,7 +1,8 @@
 """Where logs begin and end, and the record of lost messages, as the one writer knows them.
 
     log start        below this offset retention has deleted all (checkpoint.py)
-    recovery point   up to this offset a log is on the disk; written at a flush and at close
+    recovery point   up to this offset a log is on the disk: a flush, a publication and a clean
+                     close put it on record
     lost             a log ends below its recovery point, or forced recovery cuts whole messages:
                      recorded before another message can get one of those offsets (cuts.py)
 
@@ -9,6 +10,7 @@ Source: Kafka: LogManager.checkpointRecoveryPointOffsets, checkpointLogStartOffs
 losses is ours.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
@@ -58,9 +60,9 @@ class LogEnds:
         """Return the recovery point of a partition; 0 if it is not known."""
         return self._points.get(topic_partition, 0)
 
-    def set_recovery_point(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Set the recovery point of a partition in memory; `write` writes the file."""
-        self._points[topic_partition] = offset
+    def set_recovery_points(self, points: Mapping[TopicPartition, int]) -> None:
+        """Set the recovery points of partitions in memory; `write` writes the file."""
+        self._points.update(points)
 
     def write(self) -> None:
         """Write the recovery points; once it returns, they survive a power failure."""

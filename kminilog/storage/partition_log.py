@@ -222,9 +222,10 @@ class PartitionLog:
         no earlier flush has covered. O(segments since the last flush)."""
         if self.is_broken:
             raise LogClosedError(str(self.directory), reason=self._closed_because)
-        first = segment_slot(self.dialect, self._segments.keys(), self.recovery_point)
-        for segment in self._segments.values()[first:]:
-            segment.flush()
+        if self.recovery_point < self._next_offset:
+            first = segment_slot(self.dialect, self._segments.keys(), self.recovery_point)
+            for segment in self._segments.values()[first:]:
+                segment.flush()
         if self._has_new_names:
             sync(self.directory)
             self._has_new_names = False

@@ -22,7 +22,8 @@ Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 """
 
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeGuard, TypeVar
 
@@ -31,7 +32,7 @@ from sortedcontainers import SortedDict
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
-from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import UNTRACED, Tracer, segment_slot
 from kminilog.storage.notices import Gap, OnGap
@@ -42,6 +43,7 @@ Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]
 SegmentAfter = Callable[[Segment], Segment | None]
 _MAX_WINDOW_BYTES = 1 << 20
+_LOG_NAMES = re.compile(r"(?<![^/])([0-9]{20})\.log(?![^/])")  # between slashes, which no name has
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
@@ -88,14 +90,14 @@ class PlainFiles:
         return work()
 
 
-def segments_among(names: list[str]) -> list[int]:
-    """Return the base offsets of the segments whose `.log` is among these names.
+def segments_among(names: Iterable[str]) -> list[int]:
+    """Return the base offsets of the segments whose `.log` is among these names of files.
 
     >>> segments_among(["00000000000000000007.log", "00000000000000000007.index", "notes.txt"])
     [7]
     """
-    parsed = filter(None, map(parse_segment_file, names))
-    return [base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX]
+    numbers = map(int, _LOG_NAMES.findall("/".join(names)))  # all at once: there may be thousands
+    return [number for number in numbers if number <= MAX_OFFSET]
 
 
 class Found(NamedTuple):
@@ -304,7 +306,7 @@ class PartitionReader:
             found = self._files.segments()
         except FileNotFoundError:
             raise LogDirError(str(self.directory), reason=_GONE) from None
-        known = {base: segment.log_path.parent for base, segment in self._segments.items()}
+        known = {base: segment.directory for base, segment in self._segments.items()}
         if found == known:
             return False
         self._segments = SortedDict(

@@ -37,14 +37,16 @@ from kminilog.format.names import (
     CUT_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
+    LOG_SUFFIX,
     TopicPartition,
     cut_file,
     parse_segment_file,
+    segment_name,
 )
 from kminilog.storage.files import naming, open_regular, sync
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import (
     PLAIN,
@@ -112,8 +114,8 @@ def leftovers_and_strays(
     for name in sorted(names):
         parsed = parse_segment_file(name)
         if parsed:
-            base_name = name.removesuffix(parsed[1])
-            if parsed[1] == INDEX_SUFFIX and f"{base_name}.log" not in names:
+            is_index = parsed[1] == INDEX_SUFFIX
+            if is_index and name.removesuffix(INDEX_SUFFIX) + LOG_SUFFIX not in names:
                 leftovers.append(name)
         elif name.endswith(DELETED_SUFFIX):
             if is_after_crash:  # else retention removes it after file.delete.delay.ms
@@ -161,21 +163,24 @@ def plan_recovery(
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
-    Segments wholly below `scan_from` were on the disk: only their last index interval is read. The
-    same is true of all segments if the last writer ended in order, not `is_after_crash`. The others
-    are read whole, by `scanner`: O(bytes). Of these it rebuilds the index unless `is_valid_index`.
-    A log that is valid only below `recovery_point` gets a warning.
+    Segments wholly below `scan_from` were on the disk. If the last writer ended in order, not
+    `is_after_crash`, they are not read, and of the others only the last index interval is. After a
+    crash, only the last index interval is read of those below; the others are read whole, by
+    `scanner`: O(bytes). Of these it rebuilds the index unless `is_valid_index`. A log that is valid
+    only below `recovery_point` gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     names = set(os.listdir(plan.directory))
-    leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
+    bases = sorted(segments_among(names))
+    whole = {segment_name(base) + suffix for base in bases for suffix in (INDEX_SUFFIX, LOG_SUFFIX)}
+    leftovers, strays = leftovers_and_strays(names - whole, is_after_crash=is_after_crash)
     plan.leftovers = [plan.directory / name for name in leftovers]
     plan.strays = [plan.directory / name for name in strays]
-    segments = reader.segments()
-    plan.log_end_offset = reader.log_start_offset
-    first_to_scan = len(segments)
-    if is_after_crash:
-        first_to_scan = segment_slot(reader.dialect, [s.base_offset for s in segments], scan_from)
+    first_to_scan = segment_slot(reader.dialect, bases, scan_from)
+    if not is_after_crash:  # those before are not read, those after not whole
+        bases, first_to_scan = bases[first_to_scan:], len(bases)
+    segments = [*map(reader.segment_named, bases)]
+    plan.log_end_offset = segments[0].first_offset if segments else 0
     for slot, segment in enumerate(segments):
         if segment.first_offset != plan.log_end_offset:
             reason = f"the segment {segment.name} follows, expected offset {plan.log_end_offset}"

@@ -11,6 +11,7 @@ Source: S1 5.2 and 5.3.2; Kafka: LogSegment, FileMessageSet.
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from kminilog.errors import CorruptLogError
@@ -40,14 +41,23 @@ class Segment:
         *,
         allows_gaps: bool = False,
     ) -> None:
-        self.log_path = directory / (segment_name(base_offset) + LOG_SUFFIX)
+        self.directory = directory
         self.base_offset = base_offset
         self.dialect = dialect
-        self.index = OffsetIndex(directory, base_offset)
         self.index_interval_bytes = index_interval_bytes
         self.allows_gaps = allows_gaps
         self.size_bytes = 0
         self.added: list[bytes] = []
+
+    @cached_property  # a log may have many segments, of which few are read
+    def log_path(self) -> Path:
+        """The path of the `.log` file."""
+        return self.directory / (self.name + LOG_SUFFIX)
+
+    @cached_property
+    def index(self) -> OffsetIndex:
+        """The `.index` file, not read yet."""
+        return OffsetIndex(self.directory, self.base_offset)
 
     @property
     def name(self) -> str:

@@ -37,6 +37,7 @@ from kminilog.storage.topics import Topic, new_topic_id, read_topic
 from tests.damage import files_of
 
 ORDERS_0 = TopicPartition("orders", 0)
+ORDERS_1 = TopicPartition("orders", 1)
 
 
 @pytest.fixture
@@ -188,12 +189,12 @@ def test_close_leaves_the_clean_shutdown_marker(log_dir):
 
 
 def test_flush_and_close_put_recovery_points_on_record(log_dir):
-    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5, ORDERS_1: 0}
     with LogDirWriter.open(log_dir) as writer:
         writer.log(ORDERS_0).append([(None, b"v")])
-        assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+        assert read_checkpoint(log_dir) == {ORDERS_0: 5, ORDERS_1: 0}
         writer.flush()
-        assert read_checkpoint(log_dir) == {ORDERS_0: 6}
+        assert read_checkpoint(log_dir) == {ORDERS_0: 6, ORDERS_1: 0}
 
 
 @pytest.mark.parametrize(
@@ -265,9 +266,13 @@ def test_open_after_a_crash_keeps_damaged_partitions_closed_and_the_others_open(
     assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
 
 
-def test_open_after_a_clean_shutdown_finds_damage_at_the_end_of_a_segment(log_dir):
+def test_open_after_a_clean_shutdown_trusts_what_is_below_the_recovery_point(log_dir):
+    """Verification finds damage there. Without a recovery point all segments are looked at."""
     first = sorted((log_dir / "orders-0").glob("*.log"))[0]
     os.truncate(first, first.stat().st_size - 1)
+    with LogDirWriter.open(log_dir) as writer:
+        assert writer.log(ORDERS_0).log_end_offset == 5
+    (log_dir / CHECKPOINT_FILE).unlink()
     with LogDirWriter.open(log_dir) as writer, pytest.raises(CorruptLogError):
         writer.log(ORDERS_0)
     assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
@@ -543,7 +548,7 @@ def test_create_topic_that_is_refused_forgets_no_recovery_point(log_dir):
     os.remove(log_dir / "orders.json")
     with LogDirWriter.open(log_dir) as writer, pytest.raises(LogDirError):
         writer.create_topic(Topic("orders"))
-    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5, ORDERS_1: 0}
 
 
 def test_orphans_are_directories_with_messages_of_no_topic(log_dir, monkeypatch):
@@ -708,7 +713,7 @@ def test_close_not_cleanly_is_like_a_crash(log_dir):
     log.append([(b"k", b"one more")])
     writer.close(cleanly=False)
     assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
-    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5, ORDERS_1: 0}
     with pytest.raises(LogClosedError):
         log.append([(b"k", b"too late")])
     with LogDirWriter.open(log_dir) as successor:
@@ -718,7 +723,7 @@ def test_close_not_cleanly_is_like_a_crash(log_dir):
 def test_checkpoints_under_two_names_do_not_touch_each_other(log_dir):
     write_checkpoint(log_dir, {ORDERS_0: 3}, "another-checkpoint")
     assert read_checkpoint(log_dir, "another-checkpoint") == {ORDERS_0: 3}
-    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5, ORDERS_1: 0}
 
 
 def test_lock_that_cannot_be_written_is_named_and_not_held(tmp_path, monkeypatch):

@@ -285,18 +285,12 @@ def test_manifest_that_is_gone_is_one_finding(scene, job):
     assert gone.detail == f"manifest of job {job}: it is gone; {by} names it"
 
 
-def test_all_manifests_that_are_gone_are_one_finding_and_the_last_job_is_counted(scene):
-    """Those of the first are below the recovery points that the writer of the second has set."""
-    counted = []
-    for partition, start in read_checkpoint(scene.path).items():
-        end = LogDir(scene.path).reader(partition).log_end_offset
-        which = f"{end - start} messages (offsets {start} to {end - 1})"
-        counted.append(f"{partition}: {which}: no job wrote them, and no other writer is on record")
+def test_all_manifests_that_are_gone_are_one_finding(scene):
+    """Their messages are below the recovery points that the writers of the jobs have set."""
     shutil.rmtree(scene.path / ".manifests")
     report = scene.verified()
     assert found(report) == [("manifest-mismatch", -1, None)]
-    assert not_checked(report, "jobs") == counted
-    assert len(counted) == PARTITIONS
+    assert not_checked(report, "jobs") == []
 
 
 @pytest.mark.parametrize("job", ["first", "second"])

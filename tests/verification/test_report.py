@@ -180,7 +180,6 @@ def test_verify_says_what_it_checked_and_what_nobody_asked_for(log_dir):
         ["messages", "indexes", "log-starts", "log-ends"],
     )
     assert [(one["what"], one["where"], one["option"]) for one in made["unchecked"]] == [
-        ("log-ends", "empty", None),
         ("placement", "empty", "--partitioner NAME"),
         ("placement", "orders", "--partitioner NAME"),
         ("source", "", "--against SOURCE"),

@@ -41,7 +41,7 @@ from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import Place, Source, files_of, locate
 from kminilog.jobs.source.source_files import SourceFile, check_outside, check_unchanged
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path
@@ -148,10 +148,10 @@ def ingest_with(
     if plan not in PLANS:
         raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
     partitioner = checked_partitioner(partitioner)
-    job_id = str(uuid4()) if job_id is None else job_id
+    is_named, job_id = job_id is not None, job_id or str(uuid4())
     staging = staging_path(log_dir.resolve(), job_id)
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
-        committed = committed_job(writer.path, job_id, warn)
+        committed = committed_job(writer.path, job_id, warn) if is_named else None
         if committed:
             asked = asked_options(topic, partitions, dialect, settings, partitioner, seed, plan)
             read = source.to_json(), source.paths
@@ -165,12 +165,12 @@ def ingest_with(
         is_new = existing_topic(writer, topic) is None
         files = files_of(source)
         check_outside(files, str(log_dir))
-        ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
+        ends = log_end_offsets(writer, target, () if is_new else range(target.partitions))
         job = StagingJob(
             log_dir=str(log_dir.resolve()),
             directory=str(staging),
             topic=target,
-            first_offsets=ends,
+            first_offsets=[ends.get(number, 0) for number in range(target.partitions)],
             partitioner=partitioner,
             seed=seed,
             max_rejected=max_rejected,
@@ -284,12 +284,10 @@ def _too_many(
 def _publish(
     writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool, progress: Progress
 ) -> None:
-    for topic_partition in topic.all_partitions():
-        writer.release(topic_partition)
     try:
         if is_new:
             writer.create_topic(topic, progress=lambda step: progress(f"creating {step}"))
-        publish(writer.path, manifest)
+        publish(writer.path, manifest, writer.ends)
     except (OSError, PublicationError):
         is_left = is_new and not is_under_way(writer.path, manifest.job_id)
         if is_left and existing_topic(writer, topic.name) == topic:

@@ -15,6 +15,7 @@ Source: ours.
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ from kminilog.jobs.source.source_files import SourceFile, list_files
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
+from kminilog.storage.files import open_regular
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
     Manifest,
@@ -39,32 +41,45 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.text import offsets
 
+_BEGINNING = re.compile(rb'\{\s*"job_id": "([A-Za-z0-9._-]+)",')
+_BEGINNING_BYTES = 200
+
 
 def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> Manifest | None:
     """Return the manifest of a committed job, also if somebody has renamed it; None without one.
 
     It does not count if somebody has deleted the files of its topic: then the job is written again.
-    `warn` gets a line for each manifest that cannot be read. Raises LogDirError or OSError if it is
-    the one that is named after this job: nobody knows then what the job has written. Raises
-    PublicationError if that one is of another job.
+    Of manifests that begin with the id of another job it reads no more. `warn` gets a line for each
+    one that cannot be read. Raises LogDirError or OSError if it is the one that is named after this
+    job: nobody knows then what the job has written. Raises PublicationError if that one is of
+    another job.
     """
-    named = None
+    named, own = None, committed_path(log_dir, job_id)
     for path in manifest_paths(log_dir):
         try:
+            if path != own and _first_id(path) not in (None, job_id):
+                continue
             manifest = read_manifest(path)
         except (LogDirError, OSError) as error:
-            if path == committed_path(log_dir, job_id):
+            if path == own:
                 raise
             warn(f"{error}; by its name it is not of job {job_id}, which goes on")
             continue
         if manifest.job_id == job_id:
             is_there = (log_dir / (manifest.topic + TOPIC_SUFFIX)).exists()
             return manifest if is_there else None
-        if path == committed_path(log_dir, job_id):
+        if path == own:
             named = manifest
     if named:
         check_own_manifest(log_dir, named, job_id)
     return None
+
+
+def _first_id(path: Path) -> str | None:
+    """Return the job id with which a manifest begins, as kminilog writes it; None without one."""
+    with open(path, "rb", buffering=0, opener=open_regular) as file:
+        found = _BEGINNING.match(file.read(_BEGINNING_BYTES))
+    return found[1].decode() if found else None
 
 
 def check_own_manifest(log_dir: Path, manifest: Manifest, job_id: str) -> None:

@@ -23,8 +23,10 @@ from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.files import check_real_directory, naming, replace_file, sync
+from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
+    PENDING_FILE,
     Manifest,
     StagedPartition,
     check_job_id,
@@ -70,11 +72,12 @@ def open_staged_log(
     )
 
 
-def publish(log_dir: Path, manifest: Manifest) -> None:
+def publish(log_dir: Path, manifest: Manifest, ends: LogEnds | None = None) -> None:
     """Commit a job and move its files into their partitions, whose logs must not be open.
 
     Once it returns, the whole job is in the topic and survives a power failure; until then readers
-    see nothing of it. After a crash, the next holder of the lock makes it all or nothing. Raises
+    see nothing of it. After a crash, the next holder of the lock makes it all or nothing. `ends`
+    get the new recovery points; the writer that has them writes them when it closes. Raises
     PublicationError, with nothing committed, if the staged files are not in this log dir or must
     not become part of the topic. Raises OSError. O(files + bytes that are replaced).
     """
@@ -97,6 +100,9 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
     count_change(log_dir)  # a reader that lists files before and after the job notices it
     replace_file(pending_path(log_dir), json.dumps(asdict(manifest), indent=2).encode())
     _finish(log_dir, manifest)
+    if ends:  # not earlier: until now readers see nothing of the job
+        points = {(manifest.topic, one.partition): one.next_offset for one in manifest.partitions}
+        ends.set_recovery_points({TopicPartition(*place): end for place, end in points.items()})
 
 
 def finish_pending(log_dir: Path) -> str | None:
@@ -131,8 +137,7 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
     for directory in (pending_path(log_dir).parent, log_dir / STAGING_DIR):
         check_real_directory(directory)
     finished = finish_pending(log_dir)
-    for path in pending_path(log_dir).parent.glob("*.tmp"):
-        path.unlink()
+    pending_path(log_dir).with_name(f"{PENDING_FILE}.tmp").unlink(missing_ok=True)
     sweep_quarantine(log_dir)
     shutil.rmtree(log_dir / STAGING_DIR, ignore_errors=True)
     return [finished] if finished else []

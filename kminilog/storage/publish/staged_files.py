@@ -18,9 +18,9 @@ from pathlib import Path
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
 from kminilog.storage.files import check_real_directory, open_regular
-from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
+from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import valid_end
 from kminilog.storage.topics import Topic, read_topic
 
@@ -100,16 +100,14 @@ def _fault_of_offsets(
 ) -> str | None:
     """Return a fault if the partition does not end where the job begins; None if it does, or if it
     ends too early because of damage, which the job does not make worse."""
-    reader = PartitionReader(
-        target,
-        topic_partition,
-        topic.dialect,
-        topic.settings,
-        files=VisibleFiles(target, topic_partition, topic.dialect),
-    )
-    end, segments = reader.log_end_offset, reader.segments()
+    places = VisibleFiles(target, topic_partition, topic.dialect).segments()
+    end = 0
+    if places:
+        base = max(places)
+        last = Segment(places[base], base, topic.dialect, topic.settings.index_interval_bytes)
+        end = last.end_offset()
     if end == staged.first_offset:
         return None
-    if end < staged.first_offset and segments and valid_end(segments[-1]) is None:
+    if places and end < staged.first_offset and valid_end(last) is None:
         return None
     return f"it begins at offset {staged.first_offset}, but {topic_partition} ends at {end}"

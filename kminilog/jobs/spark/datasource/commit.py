@@ -14,7 +14,7 @@ Source: ours.
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ from kminilog.jobs.ingest.job_writer import (
     open_writer,
     staging_of,
 )
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
 from kminilog.storage.publish.manifests import (
     PARTITIONS,
     Manifest,
@@ -131,19 +131,21 @@ def _publish(
         reason = f"{topic.name} was made anew, as {now.dialect.name}, while it was written"
         raise PublicationError(job_id, reason=reason)
     with staging_of(writer.path, job_id) as staging:
-        staged = [_join(writer, now, staging, runs) for runs in written]
+        ends = log_end_offsets(writer, now, [runs[0].partition for runs in written])
+        staged = [_join(writer, now, staging, runs, ends) for runs in written]
         count = sum(partition.count for partition in staged)
         placed = {**facts, PARTITIONS: topic.partitions, "count": count}
-        publish(writer.path, Manifest(job_id, topic.name, staged, placed))
+        publish(writer.path, Manifest(job_id, topic.name, staged, placed), writer.ends)
 
 
 def _join(
-    writer: LogDirWriter, topic: Topic, staging: Path, runs: list[StagedPartition]
+    writer: LogDirWriter,
+    topic: Topic,
+    staging: Path,
+    runs: list[StagedPartition],
+    ends: Mapping[int, int],
 ) -> StagedPartition:
-    topic_partition = topic.partition(runs[0].partition)
-    first_offset = writer.log(topic_partition).log_end_offset
-    writer.release(topic_partition)
-    target = writer.directory(topic_partition)
-    number = topic_partition.partition
-    log = open_staged_log(staging, topic, number, target=target, first_offset=first_offset)
+    number = runs[0].partition
+    target = writer.directory(topic.partition(number))
+    log = open_staged_log(staging, topic, number, target=target, first_offset=ends[number])
     return join_runs(log, staging, runs, runs_path(writer.path, staging.name))
