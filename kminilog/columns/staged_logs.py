@@ -104,9 +104,9 @@ def join_runs(
     The runs are in `directory`. Their messages are copied and get the next offsets of `log`; the
     CRC does not cover offsets. So the files are those of `PartitionLog.append`, however many runs
     there were. The runs stay as they are: another attempt may join them again, into a log of its
-    own. Until they are deleted they need as many bytes once more. What it returns is on the disk,
-    names included. O(bytes). Raises PublicationError if a run is not what its task wrote,
-    CorruptLogError for bytes that are not messages, and OSError.
+    own. Until they are deleted they need as many bytes once more. What it returns is on the disk
+    once `sync_staged` has been called for it. O(bytes). Raises PublicationError if a run is not
+    what its task wrote, CorruptLogError for bytes that are not messages, and OSError.
     """
     writer = ColumnWriter(log)
     end = writer.next_offset + sum(run.count for run in runs)
@@ -123,7 +123,6 @@ def join_runs(
             held = run.count + writer.next_offset - end
             reason = f"{source} holds {held} messages, not {run.count}"
             raise PublicationError(staging.name, reason=reason)
-    writer.flush()
     return content.staged(staging)
 
 

@@ -19,11 +19,14 @@ checkpoints do.
 Source: ours.
 """
 
+import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from kminilog.errors import NotARegularFileError
@@ -38,6 +41,9 @@ KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFLNK: "a symbolic link",
 }
+
+
+_MANY_PATHS = 32  # an fsync for each of these takes longer than one for all that has changed
 
 
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
@@ -147,6 +153,35 @@ def sync(path: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_all(paths: Collection[Path]) -> None:
+    """Fsync many files and directories of one file system. Raises OSError, as `sync` does.
+
+    Linux brings all that has changed in a file system to the disk in one call: for many paths, that
+    is many times faster than a call for each. A file system of a user's program (FUSE) may hold
+    more back than after an fsync.
+    """
+    if len(paths) < _MANY_PATHS or not (sync_file_system := _syncfs()):
+        for path in paths:
+            sync(path)
+        return
+    directory = next(iter(paths)).parent
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        if sync_file_system(descriptor):
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error), str(directory))
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _syncfs() -> Callable[[int], int] | None:
+    """Return the system's call that syncs a file system, if it has one; 0 is success."""
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
 def replace_file(

@@ -22,7 +22,12 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
-from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
+from kminilog.storage.publish.publication import (
+    open_staged_log,
+    publish,
+    staging_path,
+    sync_staged,
+)
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.columns.strategies import both_dialects
@@ -102,7 +107,7 @@ def test_join_runs_gives_the_files_of_plain_appends(dialect, data):
         assert verify_storage(LogDir(job.log_dir)).verdict == "ok"
 
 
-def test_join_runs_brings_files_and_names_to_the_disk(tmp_path, dialect, monkeypatch):
+def test_sync_staged_brings_files_and_names_to_the_disk(tmp_path, dialect, monkeypatch):
     job, runs = a_job(tmp_path, dialect)
     synced: dict[Path, object] = {}
     real = os.fsync
@@ -115,8 +120,10 @@ def test_join_runs_brings_files_and_names_to_the_disk(tmp_path, dialect, monkeyp
         synced[path] = state(path)
         real(descriptor)
 
+    staged = job.join(runs)
     monkeypatch.setattr(os, "fsync", fsync)
-    joined = job.staging / job.join(runs).directory
+    sync_staged(job.staging, [staged])
+    joined = job.staging / staged.directory
     assert len(os.listdir(joined)) > 8
     for path in (joined, *joined.iterdir()):
         assert synced[path] == state(path)

@@ -1,13 +1,17 @@
 """What stands in the place of a file: opened if it is one, named if not, and never waited for."""
 
+import ctypes
+import errno
 import os
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kminilog.errors import KMiniLogError, NotARegularFileError
+from kminilog.storage import files
 from kminilog.storage.files import (
     append_to,
     check_real_directory,
@@ -15,6 +19,7 @@ from kminilog.storage.files import (
     read_regular,
     regular_status,
     replace_file,
+    sync_all,
     touch,
     truncate,
 )
@@ -113,3 +118,49 @@ def test_check_real_directory_takes_a_directory_or_nothing(tmp_path):
     for name, what in (("link", "a symbolic link"), ("file", "a file")):
         with pytest.raises(NotADirectoryError, match=f"{what}, not a directory of its own"):
             check_real_directory(tmp_path / name)
+
+
+@pytest.fixture
+def synced(monkeypatch) -> list[Path]:
+    """The paths that are fsynced."""
+    found: list[Path] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        found.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return found
+
+
+def many_files(directory: Path) -> list[Path]:
+    paths = [directory / str(number) for number in range(100)]
+    for path in paths:
+        path.touch()
+    return paths
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux syncs one file system")
+def test_sync_all_of_many_files_is_one_call(tmp_path, synced):
+    sync_all(many_files(tmp_path))
+    assert synced == []
+    sync_all(many_files(tmp_path)[:3])
+    assert synced == [tmp_path / str(number) for number in range(3)]
+
+
+def test_sync_all_without_such_a_call_syncs_each_file(tmp_path, synced, monkeypatch):
+    monkeypatch.setattr(files, "_syncfs", lambda: None)
+    sync_all(many_files(tmp_path))
+    assert synced == many_files(tmp_path)
+
+
+def test_sync_all_that_fails_raises_the_error_of_the_system(tmp_path, monkeypatch):
+    def fail(descriptor: int) -> int:
+        ctypes.set_errno(errno.EIO)
+        return -1
+
+    monkeypatch.setattr(files, "_syncfs", lambda: fail)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        sync_all(many_files(tmp_path))
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path))

@@ -15,7 +15,7 @@ from kminilog.cli.shared.topic_files import describe_partition
 from kminilog.columns.staged_logs import seal
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import TopicPartition, segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -273,8 +273,25 @@ def test_visible_files_without_a_pending_job_cost_one_call(log_dir, dialect, mon
 def test_names_of_a_pending_job_are_hidden_and_replaced_ones_are_not(tmp_path, dialect):
     log_dir = tmp_path / "log"
     with LogDirWriter.open(log_dir, create=True) as writer:
+        base_offset = dialect.base_offset_for(7)
+        writer.create_topic(Topic("orders", 1, dialect, SETTINGS), base_offset=base_offset)
+    crash_before_commit(log_dir, stage(log_dir, dialect, "job-1", 7, 30))
+    (log_dir / "orders-0" / "notes.txt").touch()
+    name = segment_name(base_offset)
+    assert LogDir(log_dir).reader(ORDERS_0).file_names() == [
+        f"{name}.index",
+        f"{name}.log",
+        "notes.txt",
+    ]
+
+
+def test_log_at_offset_0_needs_no_copies_of_what_a_pending_job_replaces(tmp_path, dialect):
+    log_dir = tmp_path / "log"
+    with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
     crash_before_commit(log_dir, stage(log_dir, dialect, "job-1", 0, 30))
-    (log_dir / "orders-0" / "notes.txt").touch()
-    names = ["00000000000000000000.index", "00000000000000000000.log", "notes.txt"]
-    assert LogDir(log_dir).reader(ORDERS_0).file_names() == names
+    reader = LogDir(log_dir).reader(ORDERS_0)
+    assert reader.file_names() == []
+    assert (reader.log_start_offset, reader.log_end_offset, reader.read(0, 100)) == (0, 0, [])
+    LogDirWriter.open(log_dir).close()
+    assert offsets(reader) == list(range(30))

@@ -23,6 +23,7 @@ from kminilog.jobs.source.description import Place
 from kminilog.jobs.source.places import places_of
 from kminilog.jobs.source.tasks import Tasks, task_groups
 from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.publish.publication import sync_staged
 
 _BUFFER_ROWS = 1 << 16
 _BUFFER_BYTES = 16 << 20
@@ -107,12 +108,17 @@ def join(tasks: Tasks, job: StagingJob, runs: Sequence[Run]) -> list[StagedParti
     """
     todo = by_partition(staged for run in runs for staged in run.partitions)
     groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=tasks.cores)
-    joined = tasks.map(groups, lambda group: [_join(job, found) for found in group])
+    joined = tasks.map(groups, lambda group: _join(job, group))
     return [staged for group in joined for staged in group]
 
 
-def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
+def _join(job: StagingJob, group: Sequence[Sequence[StagedPartition]]) -> list[StagedPartition]:
     staging = Path(job.directory)
     with writing_to(job.log_dir):
-        log = job.open_log(job.new_attempt(), runs[0].partition)
-        return join_runs(log, staging, runs, staging)
+        attempt = job.new_attempt()
+        logs = (job.open_log(attempt, runs[0].partition) for runs in group)
+        joined = [
+            join_runs(log, staging, runs, staging) for log, runs in zip(logs, group, strict=True)
+        ]
+        sync_staged(staging, joined)
+        return joined

@@ -16,13 +16,14 @@ verification. The caller holds the lock throughout. This module knows no Spark. 
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.files import check_real_directory, naming, replace_file, sync
+from kminilog.storage.files import check_real_directory, naming, replace_file, sync, sync_all
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
@@ -72,6 +73,12 @@ def open_staged_log(
     )
 
 
+def sync_staged(staging: Path, partitions: Iterable[StagedPartition]) -> None:
+    """Bring staged logs to the disk, names included; whoever wrote them calls this. O(files)."""
+    directories = [staging / staged.directory for staged in partitions]
+    sync_all([*(path for one in directories for path in one.iterdir()), *directories])
+
+
 def publish(log_dir: Path, manifest: Manifest, ends: LogEnds | None = None) -> None:
     """Commit a job and move its files into their partitions, whose logs must not be open.
 
@@ -89,13 +96,13 @@ def publish(log_dir: Path, manifest: Manifest, ends: LogEnds | None = None) -> N
     finish_pending(log_dir)
     check_staged_files(log_dir, manifest)
     manifest = replace(manifest, before=last_jobs(log_dir).get(manifest.topic))
-    kept = [_keep_replaced(log_dir, manifest, staged) for staged in manifest.partitions]
-    # What the manifest names must be durable before the manifest: the writers synced the files.
-    directories = {staging / staged.directory for staged in manifest.partitions}
-    directories |= {manifests, *kept}
-    for directory in {parent for path in directories for parent in path.parents}:
-        if directory.is_relative_to(log_dir):
-            sync(directory)
+    # What the manifest names must be durable before the manifest. The writers synced their files.
+    durable = [
+        path for one in manifest.partitions for path in _keep_replaced(log_dir, manifest, one)
+    ]
+    named = {manifests, *durable, *(staging / staged.directory for staged in manifest.partitions)}
+    around = {parent for path in named for parent in path.parents}
+    sync_all([*durable, *(path for path in around if path.is_relative_to(log_dir))])
     begin_counting(log_dir)
     count_change(log_dir)  # a reader that lists files before and after the job notices it
     replace_file(pending_path(log_dir), json.dumps(asdict(manifest), indent=2).encode())
@@ -154,18 +161,23 @@ def check_staged_bytes(job_id: str, staged: StagedPartition, directory: Path) ->
         raise PublicationError(job_id, reason=reason)
 
 
-def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -> Path:
-    """Copy the files that a job replaces; readers read the copies until the job is committed."""
+def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -> list[Path]:
+    """Copy the files that a job replaces; readers read the copies until the job is committed.
+
+    Return what must be synced. Of a log that ends at offset 0 there is nothing to read.
+    """
     topic_partition = TopicPartition(manifest.topic, staged.partition)
+    names = os.listdir(staging_path(log_dir, manifest.job_id) / staged.directory)
+    target, replaced = log_dir / str(topic_partition), list[str]()
+    if staged.first_offset:
+        replaced = [name for name in names if (target / name).exists()]
+    if not replaced:
+        return []
     kept = replaced_path(log_dir, manifest.job_id, topic_partition)
     kept.mkdir(parents=True, exist_ok=True)
-    for path in (staging_path(log_dir, manifest.job_id) / staged.directory).iterdir():
-        replaced = log_dir / str(topic_partition) / path.name
-        if replaced.exists():
-            _copy(replaced, kept)
-            sync(kept / path.name)
-    sync(kept)
-    return kept
+    for name in replaced:
+        _copy(target / name, kept)
+    return [kept, *(kept / name for name in replaced)]
 
 
 def _copy(source: Path, directory: Path) -> None:
@@ -176,14 +188,16 @@ def _copy(source: Path, directory: Path) -> None:
 
 def _finish(log_dir: Path, manifest: Manifest) -> None:
     staging, pending = staging_path(log_dir, manifest.job_id), pending_path(log_dir)
+    targets = []
     for staged in manifest.partitions:
         target = log_dir / str(TopicPartition(manifest.topic, staged.partition))
         source = staging / staged.directory
         # A file that is no longer in staging is in place already. The name with .index sorts before
         # the one with .log, so it is renamed first: a log is never without its index.
-        for path in sorted(source.iterdir() if source.exists() else ()):
-            os.replace(path, target / path.name)
-        sync(target)
+        for name in sorted(os.listdir(source) if source.exists() else ()):
+            os.replace(f"{source}/{name}", f"{target}/{name}")
+        targets.append(target)
+    sync_all(targets)
     count_change(log_dir)
     record_last_job(log_dir, manifest.topic, manifest_link(pending, manifest.job_id))
     committed = committed_path(log_dir, manifest.job_id)

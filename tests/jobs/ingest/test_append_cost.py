@@ -1,6 +1,7 @@
-"""What one more job costs does not depend on the number of jobs before it."""
+"""What a job costs: not more with jobs before it, and no wait for the disk for each partition."""
 
 import os
+import sys
 
 import pytest
 
@@ -58,3 +59,23 @@ def test_verify_checks_where_logs_end_after_a_first_job(one_more_job, tmp_path):
     report = verify_storage(LogDir(tmp_path / "log"))
     assert "log-ends" in report.checked
     assert "log-ends" not in [one.what for one in report.unchecked]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux syncs one file system")
+def test_job_waits_for_the_disk_as_often_with_fifty_partitions_as_with_one(tmp_path, monkeypatch):
+    counts, real = list[int](), os.fsync
+
+    def count(descriptor):
+        counts[-1] += 1
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", count)
+    lines = tmp_path / "lines.txt"
+    lines.write_bytes(b"".join(b"key %d:value\n" % number for number in range(400)))
+    source = Source((str(lines),), key_regex="^([^:]*):")
+    for partitions in 1, 50:
+        counts.append(0)
+        ingest_with(
+            LocalIngest(), tmp_path / "log", source, topic=f"t{partitions}", partitions=partitions
+        )
+    assert counts[1] <= counts[0]

@@ -19,7 +19,7 @@ def test_one_run_into_an_empty_topic_writes_the_files_of_plain_appends(tmp_path,
     jobs = Jobs(tmp_path / "log", dialect, 2, 0)
     job = jobs.job("r")
     (run,), _ = jobs.run_task(job, RunsWriter, in_batches(rows, 40))
-    publish(jobs.path, Manifest("r", "t", [_join(job, [s]) for s in run.partitions], {}))
+    publish(jobs.path, Manifest("r", "t", _join(job, [[s] for s in run.partitions]), {}))
     with LogDirWriter.open(tmp_path / "plain", create=True) as writer:
         writer.create_topic(jobs.topic)
         for partition, found in partition_rows(rows, "default-2.4", 2).items():
@@ -48,7 +48,7 @@ def test_join_that_was_interrupted_is_done_again(tmp_path, dialect, monkeypatch,
     with monkeypatch.context() as patch:
         patch.setattr(ColumnWriter, "append_whole", dies)
         with pytest.raises(KeyboardInterrupt):
-            _join(job, parts)
-    publish(jobs.path, Manifest("r", "t", [_join(job, parts)], {}))
+            _join(job, [parts])
+    publish(jobs.path, Manifest("r", "t", _join(job, [parts]), {}))
     assert content_of(jobs.path, "t")[0][before:] == [(b"k", b"%d" % n) for n in range(60)]
     assert verify_storage(LogDir(jobs.path)).verdict == "ok"

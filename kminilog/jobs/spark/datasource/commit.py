@@ -42,7 +42,7 @@ from kminilog.storage.publish.manifests import (
     committed_path,
     read_manifest,
 )
-from kminilog.storage.publish.publication import open_staged_log, publish
+from kminilog.storage.publish.publication import open_staged_log, publish, sync_staged
 from kminilog.storage.topics import Topic
 
 _ABANDONED_SECONDS = 24 * 3600
@@ -133,6 +133,7 @@ def _publish(
     with staging_of(writer.path, job_id) as staging:
         ends = log_end_offsets(writer, now, [runs[0].partition for runs in written])
         staged = [_join(writer, now, staging, runs, ends) for runs in written]
+        sync_staged(staging, staged)
         count = sum(partition.count for partition in staged)
         placed = {**facts, PARTITIONS: topic.partitions, "count": count}
         publish(writer.path, Manifest(job_id, topic.name, staged, placed), writer.ends)
