@@ -36,7 +36,13 @@ def read_json(
     ValueError, AttributeError or KMiniLogError. Raises OSError as `read_regular` does; so
     FileNotFoundError if there is no file. O(bytes), up to SMALL_FILE_BYTES.
     """
-    data = read_regular(path, SMALL_FILE_BYTES)
+    return parse_json(path, read_regular(path, SMALL_FILE_BYTES), parse, what=what, remedy=remedy)
+
+
+def parse_json(
+    path: Path, data: bytes, parse: Callable[[Any], Value], *, what: str, remedy: str
+) -> Value:
+    """Return what `parse` makes of a document that stands in a file; raises as `read_json`."""
     try:
         document = json.loads(
             data.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant

@@ -223,9 +223,10 @@ class PartitionReader:
         return self._files.retry_if_changed(work, self._list_segments)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
-        found = self._locate(offset, UNTRACED)
-        if found:
-            return messages_from(*found, max_bytes, self._segment_after)
+        while found := self._locate(offset, UNTRACED):
+            messages = messages_from(*found, max_bytes, self._segment_after)
+            if messages or not self._list_segments():  # else it was deleted, or moved, meanwhile
+                return messages
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise self._out_of_range(offset)
         return []
@@ -309,6 +310,8 @@ class PartitionReader:
         known = {base: segment.directory for base, segment in self._segments.items()}
         if found == known:
             return False
+        if known.keys() - found.keys():  # joined with another one, perhaps: open all anew
+            known = {}
         self._segments = SortedDict(
             (base, self._segments[base])
             if known.get(base) == directory

@@ -2,17 +2,16 @@
 
 Fingerprints see each change of a size or a crc, in the pass that checks the messages. A change that
 keeps both is possible for somebody who wants it; only this digest sees it. It takes about as long
-as all other checks together. A job's files begin with its first segment; another writer may have
-gone on in the last one. What retention or a cut has taken cannot be compared. Source: ours.
+as all other checks together. A job's bytes begin with its first message; another writer may have
+gone on after them, in the same segment. What retention or a cut has taken cannot be compared.
+Source: ours.
 """
 
 import hashlib
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
 
-from kminilog.errors import LogDirError
+from kminilog.errors import KMiniLogError
 from kminilog.storage.files import open_regular
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import StagedPartition
@@ -28,25 +27,29 @@ def read_digests(
 ) -> dict[str, str]:
     """Return the digests of the files of jobs in a partition, by job id; O(their bytes).
 
-    A job is left out if its first segment is gone, if bytes are missing or cannot be read, or if a
+    A job is left out if its first message is gone, if bytes are missing or cannot be read, or if a
     cut took some. Raises nothing.
     """
     found = {}
     for job_id, one in staged:
-        with suppress(LogDirError, OSError):
+        with suppress(KMiniLogError, OSError):
             if one.count and one.digest and (digest := _digest(reader, one)):
                 found[job_id] = digest
     return found
 
 
 def _digest(reader: PartitionReader, staged: StagedPartition) -> str | None:
-    segments = reader.segments()
-    slot = bisect_left(segments, staged.first_offset, key=lambda segment: segment.first_offset)
-    if slot == len(segments) or segments[slot].first_offset != staged.first_offset:
-        return None
+    first, located = reader.find(staged.first_offset)
+    dialect, position = reader.dialect, located.position
+    if dialect.first_offset(dialect.base_offset_for(staged.first_offset)) != staged.first_offset:
+        position = 0  # the job had to go on in this segment: it has written all of it
     digest, left = hashlib.sha256(), staged.bytes
-    for segment in takewhile(lambda one: one.first_offset < staged.next_offset, segments[slot:]):
+    for segment in reader.segments():
+        if not first.first_offset <= segment.first_offset < staged.next_offset:
+            continue
         with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
+            file.seek(position)
+            position = 0
             while left and (data := file.read(min(left, _READ_BYTES))):
                 digest.update(data)
                 left -= len(data)

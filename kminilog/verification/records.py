@@ -33,6 +33,7 @@ from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.manifests import (
     COMMITTED_SUFFIX,
+    JOINED_SUFFIX,
     LAST_JOBS_FILE,
     MANIFEST_DIR,
     PARTITIONS,
@@ -40,6 +41,9 @@ from kminilog.storage.publish.manifests import (
     JobLink,
     Manifest,
     StagedPartition,
+    committed_path,
+    joined_manifests,
+    joined_paths,
     last_jobs,
     manifest_link,
     manifest_paths,
@@ -94,6 +98,7 @@ class _Names(NamedTuple):
 
     last: dict[str, JobLink]
     paths: list[Path]
+    joined: list[Path]
 
 
 class _Look(NamedTuple):
@@ -130,7 +135,8 @@ def _follow(topic: str, look: _Look, jobs: JobRecords) -> set[str]:
     while link and link.job_id not in vouched:
         vouched.add(link.job_id)
         if link.job_id not in known:
-            if not unread & {link.job_id, MANIFEST_DIR}:
+            is_read = not any(name.endswith(JOINED_SUFFIX) for name in unread)
+            if is_read and not unread & {link.job_id, MANIFEST_DIR}:
                 found = mismatch(place, link.job_id, f"it is gone; {by} names it")
                 jobs.findings.append(found)
             break
@@ -154,17 +160,27 @@ def _look(log_dir: Path) -> _Look:
     _take(pending_path(log_dir), look, [])  # why it cannot be read is said of its partitions
     for path in look.names.paths:
         _take(path, look, failures)
+    own = {manifest.job_id for path, manifest, _ in look.found if path.name != PENDING_FILE}
+    for path in look.names.joined:
+        try:
+            joined = [one for one in joined_manifests(path) if one.link.job_id not in own]
+        except (OSError, LogDirError) as error:
+            failures.append((path.name, error))
+            continue
+        for _, manifest, link in joined:
+            look.found.append((committed_path(log_dir, link.job_id), manifest, link))
     return look
 
 
 def _names(log_dir: Path, failures: Failures) -> _Names:
-    names = _Names({}, [])
+    names = _Names({}, [], [])
     try:
         names.last.update(last_jobs(log_dir))
     except (OSError, LogDirError) as error:
         failures.append((LAST_JOBS_FILE, error))
     try:
         names.paths.extend(manifest_paths(log_dir))
+        names.joined.extend(joined_paths(log_dir))
     except OSError as error:
         failures.append((MANIFEST_DIR, error))
     return names

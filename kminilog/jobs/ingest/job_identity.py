@@ -34,7 +34,9 @@ from kminilog.storage.files import open_regular
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
     Manifest,
+    committed_manifest,
     committed_path,
+    is_committed,
     manifest_paths,
     read_manifest,
 )
@@ -55,6 +57,8 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
     another job.
     """
     named, own = None, committed_path(log_dir, job_id)
+    if is_committed(log_dir, job_id) and not own.exists():
+        return _if_topic_exists(log_dir, committed_manifest(log_dir, job_id))
     for path in manifest_paths(log_dir):
         try:
             if path != own and _first_id(path) not in (None, job_id):
@@ -66,13 +70,16 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
             warn(f"{error}; by its name it is not of job {job_id}, which goes on")
             continue
         if manifest.job_id == job_id:
-            is_there = (log_dir / (manifest.topic + TOPIC_SUFFIX)).exists()
-            return manifest if is_there else None
+            return _if_topic_exists(log_dir, manifest)
         if path == own:
             named = manifest
     if named:
         check_own_manifest(log_dir, named, job_id)
     return None
+
+
+def _if_topic_exists(log_dir: Path, manifest: Manifest) -> Manifest | None:
+    return manifest if (log_dir / (manifest.topic + TOPIC_SUFFIX)).exists() else None
 
 
 def _first_id(path: Path) -> str | None:

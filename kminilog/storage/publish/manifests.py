@@ -2,6 +2,8 @@
 
     .manifests/.pending       the pending job: past its commit point, not all its files are in place
     .manifests/<job>.json     a committed job: all its files are in their partitions
+    .manifests/<job>.jobs     the manifests of several committed jobs of a topic, joined: a line
+                              with their ids, then a line for each, its text as it was
     .last-jobs                the last job of each topic, and the digest of its manifest
     .quarantine/<job>.jsonl   the records that the job rejected, if any: written before the commit
                               point, deleted with the manifest
@@ -20,16 +22,23 @@ import os
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, check_topic
-from kminilog.storage.files import check_real_directory, read_regular, replace_file
-from kminilog.storage.json_file import SMALL_FILE_BYTES, number, read_json, typed
+from kminilog.storage.files import (
+    check_real_directory,
+    open_regular,
+    read_regular,
+    replace_file,
+    sync,
+)
+from kminilog.storage.json_file import SMALL_FILE_BYTES, number, parse_json, read_json, typed
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"
 COMMITTED_SUFFIX = ".json"
+JOINED_SUFFIX = ".jobs"
 LAST_JOBS_FILE = ".last-jobs"
 QUARANTINE_DIR = ".quarantine"
 _QUARANTINE_SUFFIX = ".jsonl"
@@ -66,6 +75,19 @@ class StagedPartition:
 
 
 @dataclass(frozen=True)
+class JoinedSegments:
+    """Neighbouring segments of a partition that become one, of `bytes`, named as the first.
+
+    It waits in `directory`, which is relative to the staging directory.
+    """
+
+    partition: int
+    directory: str
+    base_offsets: list[int]
+    bytes: int
+
+
+@dataclass(frozen=True)
 class JobLink:
     """A job, and the SHA-256 of the file that is its manifest."""
 
@@ -77,7 +99,8 @@ class JobLink:
 class Manifest:
     """A job: the partitions it wrote, and other `facts`, such as partitioner and seed.
 
-    `before` is the topic's job before it; None for the first.
+    `before` is the topic's job before it; None for the first. A compaction is pending like a job,
+    but it writes no messages: it has `joins`, and never becomes a committed job.
     """
 
     job_id: str
@@ -85,6 +108,12 @@ class Manifest:
     partitions: list[StagedPartition]
     facts: dict[str, Any]
     before: JobLink | None = None
+    joins: list[JoinedSegments] = field(default_factory=list)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of its file."""
+        document = {name: value for name, value in asdict(self).items() if name != "joins" or value}
+        return json.dumps(document, indent=2).encode()
 
 
 def check_job_id(job_id: str) -> None:
@@ -112,6 +141,22 @@ def committed_path(log_dir: Path, job_id: str) -> Path:
     return log_dir / MANIFEST_DIR / (job_id + COMMITTED_SUFFIX)
 
 
+def is_committed(log_dir: Path, job_id: str) -> bool:
+    """Tell if a job is committed: its manifest is there, by itself or joined with others."""
+    return committed_path(log_dir, job_id).exists() or _joined_with(log_dir, job_id) is not None
+
+
+def committed_manifest(log_dir: Path, job_id: str) -> Manifest:
+    """Return the manifest of a committed job. Raises FileNotFoundError, and LogDirError."""
+    try:
+        return read_manifest(committed_path(log_dir, job_id))
+    except FileNotFoundError:
+        path = _joined_with(log_dir, job_id)
+        if path is None:
+            raise
+        return {one.link.job_id: one.manifest for one in joined_manifests(path)}[job_id]
+
+
 def quarantine_path(log_dir: Path, job_id: str) -> Path:
     """Return the path of the file with the records that a job rejected."""
     return log_dir / QUARANTINE_DIR / (job_id + _QUARANTINE_SUFFIX)
@@ -125,7 +170,7 @@ def sweep_quarantine(log_dir: Path) -> None:
     directory = log_dir / QUARANTINE_DIR
     check_real_directory(directory)
     for path in directory.glob(f"*{_QUARANTINE_SUFFIX}"):
-        if not committed_path(log_dir, path.name.removesuffix(_QUARANTINE_SUFFIX)).exists():
+        if not is_committed(log_dir, path.name.removesuffix(_QUARANTINE_SUFFIX)):
             path.unlink()
 
 
@@ -139,7 +184,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _manifest(document: Any) -> Manifest:
-    known = {"job_id", "topic", "partitions", "facts", "before"}
+    known = {"job_id", "topic", "partitions", "facts", "before", "joins"}
     unknown = typed(document, dict).keys() - known
     if unknown:
         raise ValueError(f"{min(unknown)!r} is unknown")
@@ -154,7 +199,18 @@ def _manifest(document: Any) -> Manifest:
         number(facts[PARTITIONS], 1)
     partitions = [_staged(staged) for staged in typed(document["partitions"], list)]
     before = document.get("before")
-    return Manifest(job_id, topic, partitions, facts, None if before is None else _link(before))
+    joins = [_joined_segments(**typed(one, dict)) for one in typed(document.get("joins", []), list)]
+    link = None if before is None else _link(before)
+    return Manifest(job_id, topic, partitions, facts, link, joins)
+
+
+def _joined_segments(base_offsets: Any, **facts: Any) -> JoinedSegments:
+    found = JoinedSegments(**facts, base_offsets=typed(base_offsets, list))
+    for value in (found.partition, found.bytes, *found.base_offsets):
+        number(value)
+    if not _STAGED_DIRECTORY.fullmatch(typed(found.directory, str)):
+        raise ValueError(f"{found.directory!r} is no directory of a job")
+    return found
 
 
 def _link(facts: Any) -> JobLink:
@@ -192,25 +248,117 @@ def is_under_way(log_dir: Path, job_id: str) -> bool:
     """Tell if a job has passed its commit point: it is pending or committed."""
     pending = pending_manifest(log_dir)
     is_pending = pending is not None and pending.job_id == job_id
-    return is_pending or committed_path(log_dir, job_id).exists()
+    return is_pending or is_committed(log_dir, job_id)
 
 
 def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifest]:
     """Return the manifests of committed jobs, of one topic or of all, by id. O(jobs)."""
-    return [m for m in map(read_manifest, manifest_paths(log_dir)) if topic in (None, m.topic)]
+    paths = *joined_paths(log_dir), *manifest_paths(log_dir)
+    found = {one.job_id: one for path in paths for one in _manifests_in(path)}
+    return [one for _, one in sorted(found.items()) if topic in (None, one.topic)]
 
 
 def manifest_paths(log_dir: Path) -> list[Path]:
-    """Return the paths of committed manifests, by name; an empty list if there never was a job.
+    """Return the paths of committed manifests that are not joined, by name; [] if there are none.
 
     Raises OSError if the directory cannot be listed.
     """
+    return _paths(log_dir, COMMITTED_SUFFIX)
+
+
+def joined_paths(log_dir: Path) -> list[Path]:
+    """Return the paths of joined manifests; raises as `manifest_paths`."""
+    return _paths(log_dir, JOINED_SUFFIX)
+
+
+def _paths(log_dir: Path, suffix: str) -> list[Path]:
     directory = log_dir / MANIFEST_DIR
     try:
         names = sorted(os.listdir(directory))
     except FileNotFoundError:
         return []
-    return [directory / name for name in names if name.endswith(COMMITTED_SUFFIX)]
+    return [directory / name for name in names if name.endswith(suffix)]
+
+
+def _joined_with(log_dir: Path, job_id: str) -> Path | None:
+    """Return the file with the joined manifests of which a job's is one; reads only their ids."""
+    for path in joined_paths(log_dir):
+        with open(path, "rb", opener=open_regular) as file:
+            if f'"{job_id}"'.encode() in file.readline():
+                return path
+    return None
+
+
+class JoinedManifest(NamedTuple):
+    """A manifest that is joined with others: its text as it was, what it says, and its link."""
+
+    text: str
+    manifest: Manifest
+    link: JobLink
+
+
+def joined_manifests(path: Path) -> list[JoinedManifest]:
+    """Return the manifests that are joined in a file. O(bytes).
+
+    If a crash has interrupted the joining, some may still have files of their own, too. Raises
+    OSError, and LogDirError if the file is invalid.
+    """
+    what, remedy = "joined manifests", "move it away"
+    ids, *lines = read_regular(path, SMALL_FILE_BYTES).splitlines() or [b"[]"]
+    found = []
+    for line in lines:
+        text = parse_json(
+            path, line, lambda document: typed(document, str), what=what, remedy=remedy
+        )
+        data = text.encode("utf-8", "replace")
+        manifest = parse_json(path, data, _manifest, what=what, remedy=remedy)
+        link = JobLink(manifest.job_id, hashlib.sha256(data).hexdigest())
+        found.append(JoinedManifest(text, manifest, link))
+    if ids.decode("utf-8", "replace") != json.dumps([one.link.job_id for one in found]):
+        reason = f"{path.name} holds no {what} (its first line does not name them); {remedy}"
+        raise LogDirError(str(path.parent), reason=reason)
+    return found
+
+
+def _manifests_in(path: Path) -> list[Manifest]:
+    if path.name.endswith(JOINED_SUFFIX):
+        return [one.manifest for one in joined_manifests(path)]
+    return [read_manifest(path)]
+
+
+def join_manifests(log_dir: Path, topic: str, *, is_dry_run: bool = False) -> int:
+    """Join the manifests of a topic's committed jobs in one file; return how many it joins.
+
+    A file with joined manifests becomes part of a new one once there are as many bytes of others:
+    so a manifest is written again only each time the amount doubles. Does nothing for a single one.
+    At each moment every manifest is there; once it returns, all survives a power failure. Only for
+    the holder of the lock, when no job is pending. Raises OSError and LogDirError. O(jobs).
+    """
+    texts, gone = dict[str, str](), list[Path]()
+    for path in manifest_paths(log_dir):
+        manifest = read_manifest(path)
+        if manifest.topic == topic and path == committed_path(log_dir, manifest.job_id):
+            texts[manifest.job_id] = read_regular(path, SMALL_FILE_BYTES).decode()
+            gone.append(path)
+    count, total = len(texts), sum(map(len, texts.values()))
+    for path in sorted(joined_paths(log_dir), key=lambda path: path.stat().st_size):
+        found = {one.link.job_id: one for one in joined_manifests(path)}
+        is_due = path.stat().st_size <= total or found.keys() & texts
+        if is_due and all(one.manifest.topic == topic for one in found.values()):
+            total += path.stat().st_size
+            texts |= {job_id: one.text for job_id, one in found.items()}
+            gone.append(path)
+    if len(gone) < 2 or not count:
+        return 0
+    if not is_dry_run:
+        joined = log_dir / MANIFEST_DIR / (min(texts) + JOINED_SUFFIX)
+        lines = [json.dumps([*texts]), *map(json.dumps, texts.values()), ""]
+        replace_file(joined, "\n".join(lines).encode())
+        for path in gone:
+            if path != joined:
+                path.unlink()
+        sync(joined.parent)
+    return count
 
 
 def manifest_link(path: Path, job_id: str) -> JobLink:
@@ -259,12 +407,12 @@ def forget_manifests(log_dir: Path, topic: str) -> list[str]:
         record_last_job(log_dir, topic, None)
     except (LogDirError, OSError) as error:
         lines.append(in_words(error))
-    for path in manifest_paths(log_dir):
+    for path in (*manifest_paths(log_dir), *joined_paths(log_dir)):
         try:
-            manifest = read_manifest(path)
+            found = _manifests_in(path)
         except (LogDirError, OSError) as error:
             lines.append(f"{error}; it stays, because it may be of another topic than {topic}")
             continue
-        if manifest.topic == topic:
+        if any(manifest.topic == topic for manifest in found):
             path.unlink()
     return lines

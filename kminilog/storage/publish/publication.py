@@ -13,11 +13,11 @@ renames of a pending job, and deletes all other staging directories. Manifests s
 verification. The caller holds the lock throughout. This module knows no Spark. Source: ours.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from kminilog.errors import LogDirError, PublicationError, in_words
@@ -42,6 +42,9 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
 from kminilog.storage.topics import Topic
+
+INDEX_COPY_SUFFIX = ".index.copy"
+"""Of the second index of a joined segment in staging."""
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
@@ -105,7 +108,7 @@ def publish(log_dir: Path, manifest: Manifest, ends: LogEnds | None = None) -> N
     sync_all([*durable, *(path for path in around if path.is_relative_to(log_dir))])
     begin_counting(log_dir)
     count_change(log_dir)  # a reader that lists files before and after the job notices it
-    replace_file(pending_path(log_dir), json.dumps(asdict(manifest), indent=2).encode())
+    replace_file(pending_path(log_dir), manifest.to_bytes())
     _finish(log_dir, manifest)
     if ends:  # not earlier: until now readers see nothing of the job
         points = {(manifest.topic, one.partition): one.next_offset for one in manifest.partitions}
@@ -186,7 +189,51 @@ def _copy(source: Path, directory: Path) -> None:
         shutil.copy2(source, directory)
 
 
+def publish_joins(log_dir: Path, compaction: Manifest) -> None:
+    """Put joined segments in the place of those that they were made of; all of them or none.
+
+    They are on the disk. Readers see each message once at each moment. Survives as `publish` does.
+    """
+    manifests = pending_path(log_dir).parent
+    manifests.mkdir(exist_ok=True)
+    finish_pending(log_dir)
+    begin_counting(log_dir)
+    count_change(log_dir)
+    replace_file(pending_path(log_dir), compaction.to_bytes())
+    _finish(log_dir, compaction)
+
+
+def _finish_joins(log_dir: Path, compaction: Manifest) -> None:
+    """Move each joined segment to the name of its first one, then delete the others.
+
+    Readers use the one in staging until its log is moved. So its index must be there twice.
+    """
+    staging, gone = staging_path(log_dir, compaction.job_id), list[Path]()
+    for one in compaction.joins:
+        first, *others = map(segment_name, one.base_offsets)
+        target = log_dir / str(TopicPartition(compaction.topic, one.partition))
+        moves = (first + INDEX_COPY_SUFFIX, first + INDEX_SUFFIX), (first + LOG_SUFFIX,) * 2
+        for staged_name, name in moves:
+            with suppress(FileNotFoundError):  # it is in place
+                os.replace(staging / one.directory / staged_name, target / name)
+        gone += [
+            target / (name + suffix) for name in others for suffix in (LOG_SUFFIX, INDEX_SUFFIX)
+        ]
+    targets = {path.parent for path in gone}
+    sync_all(targets)
+    count_change(log_dir)
+    for path in gone:
+        path.unlink(missing_ok=True)
+    sync_all(targets)
+    count_change(log_dir)
+    pending_path(log_dir).unlink()
+    sync(pending_path(log_dir).parent)
+
+
 def _finish(log_dir: Path, manifest: Manifest) -> None:
+    if manifest.joins:
+        _finish_joins(log_dir, manifest)
+        return
     staging, pending = staging_path(log_dir, manifest.job_id), pending_path(log_dir)
     targets = []
     for staged in manifest.partitions:

@@ -16,9 +16,14 @@ import stat
 from pathlib import Path
 
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
-from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
+from kminilog.format.names import (
+    LOG_SUFFIX,
+    TopicPartition,
+    parse_segment_file,
+    segment_name,
+)
 from kminilog.storage.files import check_real_directory, open_regular
-from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.publish.manifests import JoinedSegments, Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import valid_end
@@ -37,15 +42,17 @@ def check_staged_files(log_dir: Path, manifest: Manifest) -> None:
         topic = read_topic(log_dir, manifest.topic)
         for staged in manifest.partitions:
             topic.partition(staged.partition)
+        for joined in manifest.joins:
+            topic.partition(joined.partition)
     except UnknownTopicOrPartitionError as error:
         raise PublicationError(manifest.job_id, reason=str(error)) from None
     numbers = [staged.partition for staged in manifest.partitions]
     if len(set(numbers)) < len(numbers):
         raise PublicationError(manifest.job_id, reason="it names a partition twice")
-    for staged in manifest.partitions:
-        reason = _fault(log_dir, manifest.job_id, topic, staged)
-        if reason:
-            raise PublicationError(manifest.job_id, reason=reason)
+    reasons = [_fault(log_dir, manifest.job_id, topic, staged) for staged in manifest.partitions]
+    reasons += [_fault_of_join(log_dir, manifest.job_id, topic, one) for one in manifest.joins]
+    for reason in filter(None, reasons):
+        raise PublicationError(manifest.job_id, reason=reason)
 
 
 def _fault(log_dir: Path, job_id: str, topic: Topic, staged: StagedPartition) -> str | None:
@@ -67,6 +74,24 @@ def _fault(log_dir: Path, job_id: str, topic: Topic, staged: StagedPartition) ->
         if name.endswith(LOG_SUFFIX) and not _goes_on(source / name, target / name):
             return f"{source / name} would replace messages in {target}"
     return _fault_of_offsets(target, topic, topic_partition, staged)
+
+
+def _fault_of_join(log_dir: Path, job_id: str, topic: Topic, joined: JoinedSegments) -> str | None:
+    """Return why a joined segment must not take the place of others; they are deleted then."""
+    topic_partition, bases = topic.partition(joined.partition), joined.base_offsets
+    directory = Path(job_id, joined.directory)
+    if directory.name != str(topic_partition) or bases != sorted(set(bases)) or len(bases) < 2:
+        return f"{joined.directory} is no directory for {topic_partition}, or joins nothing"
+    target = log_dir / str(topic_partition)
+    check_real_directory(target)
+    for depth in range(len(directory.parts) + 1):
+        check_real_directory(Path(log_dir, STAGING_DIR, *directory.parts[:depth]))
+    name = segment_name(bases[0]) + LOG_SUFFIX
+    staged = log_dir / STAGING_DIR / directory / name
+    path = staged if os.path.lexists(staged) else target / name  # then it is in place
+    if not _is_regular(path) or path.stat().st_size != joined.bytes:
+        return f"{path} has not the {joined.bytes} bytes of all segments that it joins"
+    return None
 
 
 def _belongs(topic: Topic, staged: StagedPartition, name: str) -> bool:

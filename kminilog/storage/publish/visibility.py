@@ -10,6 +10,9 @@ empty segment, or one that the dialect's naming makes it continue in; of these r
 copy. The rename of the manifest is atomic: it shows the whole job, in all partitions, to readers in
 all processes. After a crash the job stays hidden until the next holder of the lock finishes it.
 
+A compaction is pending, too. Each joined segment stands for all that it was made of: readers find
+it in staging, or in its place if it was moved there.
+
 A listing counts only if the pending job and the counter of changes are equal before and after it;
 so it also notices a job that began and finished meanwhile. Source: ours.
 """
@@ -22,7 +25,13 @@ from typing import NamedTuple
 
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
-from kminilog.format.names import TopicPartition, parse_segment_file
+from kminilog.format.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TopicPartition,
+    parse_segment_file,
+    segment_name,
+)
 from kminilog.storage.changes import change_count
 from kminilog.storage.partition_reader import Result, segments_among
 from kminilog.storage.publish.manifests import pending_path, read_manifest
@@ -54,6 +63,7 @@ class _Look(NamedTuple):
     names: list[str]
     hidden: HiddenRange | None
     replaced_names: list[str]
+    joined: dict[int, Path]
 
 
 class VisibleFiles:
@@ -70,23 +80,24 @@ class VisibleFiles:
         self._pending_path = str(pending_path(self._log_dir))
         self._pending_seen: Identity | None = None
         self._hidden: HiddenRange | None = None
+        self._joins: list[_Join] = []
 
     def segments(self) -> dict[int, Path]:
         """Return the directory in which to read each segment, by base offset. O(files).
 
         FileNotFoundError if the partition's directory is gone.
         """
-        names, hidden, replaced_names = self._look()
+        names, hidden, replaced_names, joined = self._look()
         bases = segments_among(names)
         if hidden is None:
-            return dict.fromkeys(bases, self._directory)
+            return {base: joined.get(base, self._directory) for base in bases}
         below = [b for b in bases if self._dialect.first_offset(b) < hidden.first_offset]
         found = dict.fromkeys(below, self._directory)
         return found | dict.fromkeys(segments_among(replaced_names), hidden.replaced)
 
     def names(self) -> list[str]:
         """Return the names of all files but a pending job's; FileNotFoundError as `segments`."""
-        names, hidden, replaced_names = self._look()
+        names, hidden, replaced_names, _ = self._look()
         if hidden is None:
             return names
         below = [name for name in names if self._is_below(name, hidden)]
@@ -118,10 +129,13 @@ class VisibleFiles:
             moment = self._moment()
             if moment.pending != self._pending_seen:
                 # In this order: a job counts as seen only once its manifest was read.
-                self._hidden = self._read_hidden(moment.pending) if moment.pending else None
+                self._hidden, self._joins = None, []
+                if moment.pending:
+                    self._read_pending(moment.pending)
                 self._pending_seen = moment.pending
-            names = _listed(self._directory)
-            look = _Look(names, self._hidden, _names(self._hidden.replaced) if self._hidden else [])
+            names, joined = self._with_joins(_listed(self._directory))
+            replaced_names = _names(self._hidden.replaced) if self._hidden else []
+            look = _Look(names, self._hidden, replaced_names, joined)
             if self._moment() == moment:
                 return look
 
@@ -135,29 +149,53 @@ class VisibleFiles:
             return None
         return status.st_ino, status.st_mtime_ns
 
-    def _read_hidden(self, pending: Identity) -> HiddenRange | None:
+    def _with_joins(self, names: list[str]) -> tuple[list[str], dict[int, Path]]:
+        """Return the names without those that are joined, and where each joined segment is now."""
+        found: dict[int, Path] = {}
+        for join in self._joins:
+            is_staged = os.path.lexists(join.staged / join.log_name)
+            if is_staged or _size_bytes(self._directory / join.log_name) == join.size_bytes:
+                names = [name for name in names if name not in join.others]
+                found[join.base_offset] = join.staged if is_staged else self._directory
+        return names, found
+
+    def _read_pending(self, pending: Identity) -> None:
         try:
             job = _pending_job(self._pending_path, pending)
         except FileNotFoundError:
-            return None  # committed meanwhile: the next round notices it
+            return  # committed meanwhile: the next round notices it
         topic, partition = self._topic_partition
-        first_offset = job.first_offsets.get(partition) if topic == job.topic else None
+        if topic != job.topic:
+            return
+        self._joins = job.joins.get(partition, [])
+        first_offset = job.first_offsets.get(partition)
         if first_offset is None:
-            return None
+            return
         if first_offset < 0:  # it would hide the whole partition
             path = Path(self._pending_path)
             reason = f"{path.name} holds no manifest (first offset {first_offset} is below 0)"
             raise LogDirError(str(path.parent), reason=f"{reason}; move it away")
         replaced = replaced_path(self._log_dir, job.job_id, self._topic_partition)
-        return HiddenRange(first_offset, replaced)
+        self._hidden = HiddenRange(first_offset, replaced)
+
+
+class _Join(NamedTuple):
+    """A joined segment, which is in `staged` or in its place, and the files that are part of it."""
+
+    base_offset: int
+    log_name: str
+    size_bytes: int
+    staged: Path
+    others: set[str]
 
 
 class _PendingJob(NamedTuple):
-    """What readers need of a pending manifest: the least first offset of each partition."""
+    """What readers need of a pending manifest: by partition, the least first offset, and joins."""
 
     job_id: str
     topic: str
     first_offsets: dict[int, int]
+    joins: dict[int, list[_Join]]
 
 
 @lru_cache(maxsize=4)
@@ -168,7 +206,21 @@ def _pending_job(path: str, pending: Identity) -> _PendingJob:
     for staged in manifest.partitions:
         least = first_offsets.get(staged.partition, staged.first_offset)
         first_offsets[staged.partition] = min(least, staged.first_offset)
-    return _PendingJob(manifest.job_id, manifest.topic, first_offsets)
+    joins: dict[int, list[_Join]] = {}
+    for one in manifest.joins:
+        first, *others = map(segment_name, one.base_offsets)
+        gone = {name + suffix for name in others for suffix in (LOG_SUFFIX, INDEX_SUFFIX)}
+        directory = Path(path).parent.parent / STAGING_DIR / manifest.job_id / one.directory
+        join = _Join(one.base_offsets[0], first + LOG_SUFFIX, one.bytes, directory, gone)
+        joins.setdefault(one.partition, []).append(join)
+    return _PendingJob(manifest.job_id, manifest.topic, first_offsets, joins)
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _listed(directory: Path) -> list[str]:

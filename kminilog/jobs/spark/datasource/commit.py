@@ -39,8 +39,7 @@ from kminilog.storage.publish.manifests import (
     Manifest,
     StagedPartition,
     check_job_id,
-    committed_path,
-    read_manifest,
+    committed_manifest,
 )
 from kminilog.storage.publish.publication import open_staged_log, publish, sync_staged
 from kminilog.storage.topics import Topic
@@ -109,7 +108,7 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
 def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> bool:
     """Tell if a job is committed. The caller has the lock, so no job is pending."""
     try:
-        manifest = read_manifest(committed_path(writer.path, job_id))
+        manifest = committed_manifest(writer.path, job_id)
     except FileNotFoundError:
         return False
     check_own_manifest(writer.path, manifest, job_id)

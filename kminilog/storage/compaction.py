@@ -1,0 +1,234 @@
+"""Join small segments of a topic, and the manifests of its jobs. No message and no offset changes.
+
+    orders-0   [7 MB] [2 MB] [1 MB] [5 MB] [40 MB]   -->   [15 MB] [40 MB]
+
+Each bulk job begins a new segment, so many small jobs leave many small segments. The rule: segments
+that follow each other become one if it is not larger than segment.bytes allows, and at least twice
+as large as the largest of them. So a message is copied again only each time its segment doubles.
+
+The joined segment is written in staging, and read again as a whole: what is not valid, or does not
+continue, stays as it is. It has the name of its first segment, the index entries that are due, and
+the modification time of the last one, by which retention goes. Then publication puts all joined
+segments in their places, or none (publish/publication.py). The caller holds the lock.
+Source: ours; the rule is that of size-tiered compaction, as in LSM trees.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kminilog.errors import KMiniLogError, LogDirError, in_words
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.files import naming, open_regular, sync_all
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
+from kminilog.storage.publish.manifests import JoinedSegments, Manifest, join_manifests
+from kminilog.storage.publish.publication import INDEX_COPY_SUFFIX, publish_joins, staging_path
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import PLAIN, SegmentScanner
+from kminilog.storage.topics import Topic
+
+_COPIED_BYTES = 1 << 20
+
+
+def runs_to_join(sizes: Sequence[int], most_bytes: int) -> list[range]:
+    """Return which neighbours become one, as ranges of slots; `sizes` are those of the segments.
+
+    A run is not larger than `most_bytes`, and at least twice as large as its largest segment. An
+    empty segment is in none.
+
+    >>> runs_to_join([7, 2, 1, 5, 40], 100), runs_to_join([5, 3, 2, 9], 10)
+    ([range(0, 4)], [range(0, 3)])
+    >>> runs_to_join([9, 1, 1], 100), runs_to_join([1, 1, 0], 100)
+    ([range(1, 3)], [range(0, 2)])
+    """
+    found, start = list[range](), 0
+    while start < len(sizes):
+        end = _longest(sizes, start, most_bytes)
+        run = _balanced(sizes, start, end)
+        if len(run) > 1:
+            found.append(run)
+        start = max(run.stop, start + 1)
+    return found
+
+
+def _longest(sizes: Sequence[int], start: int, most_bytes: int) -> int:
+    """Return where the longest run from `start` on ends that fits."""
+    end, total = start, 0
+    while end < len(sizes) and sizes[end] and total + sizes[end] <= most_bytes:
+        total += sizes[end]
+        end += 1
+    return end
+
+
+def _balanced(sizes: Sequence[int], start: int, end: int) -> range:
+    """Return the longest beginning of a run without a segment that is larger than all others."""
+    while end > start:
+        largest = max(range(start, end), key=sizes.__getitem__)
+        if 2 * sizes[largest] <= sum(sizes[start:end]):
+            break
+        end = largest
+    return range(start, end)
+
+
+class Joined(NamedTuple):
+    """Segments of a partition that become one, or have; the joined one has the first one's name."""
+
+    topic_partition: TopicPartition
+    segments: list[Segment]
+    size_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `compact --json` prints of it."""
+        return {
+            "partition": self.topic_partition.partition,
+            "segment": self.segments[0].name,
+            "segments": [segment.name for segment in self.segments],
+            "bytes": self.size_bytes,
+        }
+
+
+@dataclass
+class Compaction:
+    """What a compaction joins: segments, and how many manifests; `warnings` name what it leaves."""
+
+    joined: list[Joined] = field(default_factory=list)
+    manifest_count: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def plan_compaction(log_dir: LogDir, topic: Topic) -> Compaction:
+    """Return what `compact` would join, by the sizes alone; changes nothing. O(segments).
+
+    What is damaged it names only if it cannot be listed.
+    """
+    plan = Compaction(manifest_count=join_manifests(log_dir.path, topic.name, is_dry_run=True))
+    for reader in log_dir.readers(topic):
+        try:
+            plan.joined += _runs(reader.topic_partition, reader.segments(), topic.settings)
+        except (KMiniLogError, OSError) as error:
+            plan.warnings.append(f"{reader.topic_partition}: left as it is: {in_words(error)}")
+    return plan
+
+
+def compact(
+    writer: LogDirWriter,
+    topic: Topic,
+    job_id: str,
+    *,
+    scanner: SegmentScanner = PLAIN,
+    progress: Callable[[str], object] = lambda line: None,
+) -> Compaction:
+    """Join the small segments of a topic, all or none, and the manifests of its jobs.
+
+    It closes open logs of the topic. Readers go on: each sees each message once at each moment.
+    Once it returns, the result survives a power failure; after a crash the next writer finishes it,
+    or nothing has changed. `job_id` is a new id, and names the staging directory. A segment that is
+    not valid stays as it is, with a warning. Raises LogDirError if the disk has not as much free
+    space as the joined segments take, and OSError. O(bytes that are joined).
+    """
+    done, todo = Compaction(), list[tuple[Joined, int]]()
+    for topic_partition in topic.all_partitions():
+        writer.release(topic_partition)
+        try:
+            (end,) = log_end_offsets(writer, topic, [topic_partition.partition]).values()
+            segments = writer.reader(topic_partition).segments()
+        except (KMiniLogError, OSError) as error:
+            done.warnings.append(f"{topic_partition}: left as it is: {in_words(error)}")
+            continue
+        ends = {one.base_offset: after.first_offset for one, after in pairwise(segments)}
+        for joined in _runs(topic_partition, segments, topic.settings):
+            todo.append((joined, ends.get(joined.segments[-1].base_offset, end)))
+    needed, free = sum(joined.size_bytes for joined, _ in todo), shutil.disk_usage(writer.path).free
+    if free < needed:
+        reason = f"the joined segments take {needed} bytes, but only {free} are free"
+        raise LogDirError(str(writer.path), reason=reason)
+    _stage_all(writer, topic, job_id, todo, done, scanner, progress)
+    if done.joined:
+        joins = [
+            JoinedSegments(
+                one.topic_partition.partition,
+                _directory(one),
+                [segment.base_offset for segment in one.segments],
+                one.size_bytes,
+            )
+            for one in done.joined
+        ]
+        publish_joins(writer.path, Manifest(job_id, topic.name, [], {}, joins=joins))
+    shutil.rmtree(staging_path(writer.path, job_id), ignore_errors=True)
+    done.manifest_count = join_manifests(writer.path, topic.name)
+    return done
+
+
+def _runs(
+    topic_partition: TopicPartition, segments: Sequence[Segment], settings: TopicSettings
+) -> Iterator[Joined]:
+    sizes = [segment.file_bytes for segment in segments]
+    most_entries = settings.segment_index_bytes // ENTRY_SIZE_BYTES
+    most_bytes = min(settings.segment_bytes, most_entries * (settings.index_interval_bytes + 1))
+    for run in runs_to_join(sizes, most_bytes):
+        joined = [segments[slot] for slot in run]
+        yield Joined(topic_partition, joined, sum(sizes[slot] for slot in run))
+
+
+def _directory(joined: Joined) -> str:
+    return f"{joined.segments[0].name}/{joined.topic_partition}"
+
+
+def _stage_all(
+    writer: LogDirWriter,
+    topic: Topic,
+    job_id: str,
+    todo: Sequence[tuple[Joined, int]],
+    done: Compaction,
+    scanner: SegmentScanner,
+    progress: Callable[[str], object],
+) -> None:
+    """Write joined segments in staging, and bring them to the disk; add to `done` what is valid."""
+    staging = staging_path(writer.path, job_id)
+    try:
+        for joined, end in todo:
+            progress(f"joining {len(joined.segments)} segments of {joined.topic_partition}")
+            fault = _stage(staging / _directory(joined), joined, end, scanner)
+            if fault:
+                done.warnings.append(f"{joined.segments[0].log_path}: left as it is: {fault}")
+            else:
+                done.joined.append(joined)
+        directories = {staging / _directory(one) for one in done.joined}
+        files = [path for directory in directories for path in directory.iterdir()]
+        around = {path for one in files for path in one.parents if path.is_relative_to(writer.path)}
+        sync_all([*files, *around])
+    except BaseException:  # Ctrl-C too
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+
+
+def _stage(directory: Path, joined: Joined, end: int, scanner: SegmentScanner) -> str | None:
+    """Write a joined segment in a new directory; return why it must not replace the others.
+
+    `end` is the offset with which it must end.
+    """
+    first, *_, last = joined.segments
+    directory.mkdir(parents=True)
+    staged = Segment(directory, first.base_offset, first.dialect, first.index_interval_bytes)
+    staged.open()
+    with naming(staged.log_path), open(staged.log_path, "wb") as written:
+        for segment in joined.segments:
+            with open(segment.log_path, "rb", opener=open_regular) as read:
+                shutil.copyfileobj(read, written, _COPIED_BYTES)
+    scan = scanner.scan_segment(staged)
+    if scan.reason:
+        return f"{scan.reason} at offset {scan.next_offset}"
+    if (scan.next_offset, scan.valid_bytes) != (end, joined.size_bytes):
+        return f"it ends with offset {scan.next_offset}, expected {end}"
+    staged.index.rewrite(scan.entries)
+    shutil.copy(staged.index.path, directory / (staged.name + INDEX_COPY_SUFFIX))
+    status = os.stat(last.log_path)
+    os.utime(staged.log_path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return None
