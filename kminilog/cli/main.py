@@ -43,6 +43,7 @@ COMMANDS = {
     "verify": "verify.command",
     "recover": "recover",
     "retain": "retain",
+    "compact": "compact",
     "ingest": "ingest",
     "partition": "partition",
     "assign": "assign",
@@ -58,7 +59,9 @@ WITHOUT_CLUSTER = {
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
     "ingest": "it writes into a log dir; `kminilog --cluster {path} produce TOPIC FILE` writes "
     "into a cluster",
-    **dict.fromkeys(("recover", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"),
+    **dict.fromkeys(
+        ("compact", "recover", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"
+    ),
 }
 """What to do in place of giving such a command --cluster; any other command needs no topics."""
 _INSTALL_BULK = "pip install 'kminilog[bulk]', or 'kminilog[spark]' to use Spark"

@@ -85,6 +85,18 @@ def all_messages(segment: Segment) -> Iterator[pa.RecordBatch]:
         yield _batch_of(rows)
 
 
+def messages_between(segment: Segment, begin: int, end: int) -> Iterator[pa.RecordBatch]:
+    """Yield those of `all_messages` that begin at byte `begin` or later, and before `end`."""
+    is_whole = begin == 0 and segment.file_bytes <= end
+    for batch in all_messages(segment):
+        positions = batch.column("position").to_numpy()
+        found = (
+            batch if is_whole else batch.filter(pa.array((positions >= begin) & (positions < end)))
+        )
+        if len(found):
+            yield found
+
+
 def to_batch(
     topic_partition: TopicPartition, segment: str, messages: pa.RecordBatch, columns: Sequence[str]
 ) -> pa.RecordBatch:

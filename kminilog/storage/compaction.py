@@ -15,7 +15,8 @@ Source: ours; the rule is that of size-tiered compaction, as in LSM trees.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +29,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming, open_regular, sync_all
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import JoinedSegments, Manifest, join_manifests
 from kminilog.storage.publish.publication import INDEX_COPY_SUFFIX, publish_joins, staging_path
 from kminilog.storage.segment import Segment
@@ -75,6 +77,40 @@ def _balanced(sizes: Sequence[int], start: int, end: int) -> range:
             break
         end = largest
     return range(start, end)
+
+
+class Stretch(NamedTuple):
+    """Bytes `begin` to `end` - 1 of a segment."""
+
+    segment: Segment
+    begin: int
+    end: int
+
+
+def stretch_of(reader: PartitionReader, base_offset: int, size_bytes: int) -> Stretch | None:
+    """Return where the bytes of a segment are that was listed, with this size, some time ago.
+
+    For those who plan first and read later: a compaction may have joined the segment with others.
+    None if it is gone. `reader` lists the partition anew.
+    """
+    segments = {segment.base_offset: segment for segment in reader.segments()}
+    if base_offset in segments:
+        return Stretch(segments[base_offset], 0, size_bytes)
+    with suppress(KMiniLogError):  # retention has deleted it, or there is damage
+        segment, located = reader.find(reader.dialect.first_offset(base_offset))
+        return Stretch(segment, located.position, located.position + size_bytes)
+    return None
+
+
+def are_joined(base_offsets: Collection[int], now: Collection[int]) -> bool:
+    """Tell if segments that were listed were joined since; `now` are those that are listed now.
+
+    Retention deletes only the first ones.
+
+    >>> are_joined([0, 5, 9], [0, 9, 12]), are_joined([0, 5, 9], [9, 12])
+    (True, False)
+    """
+    return any(base_offset > min(now) for base_offset in {*base_offsets} - {*now}) if now else False
 
 
 class Joined(NamedTuple):

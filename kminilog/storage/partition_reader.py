@@ -145,7 +145,7 @@ class PartitionReader:
     def segments(self) -> list[Segment]:
         """Return the segments of the last listing, ascending; lists first if it knows none."""
         if not self._segments:
-            self._list_segments()
+            self.list_segments()
         return list(self._segments.values())
 
     def segment_named(self, base_offset: int, directory: Path | None = None) -> Segment:
@@ -168,7 +168,7 @@ class PartitionReader:
 
         It follows from the name of the first segment. 0 for a directory without segments.
         """
-        if not self._segments and not self._list_segments():
+        if not self._segments and not self.list_segments():
             return 0
         return self._segments.peekitem(0)[1].first_offset
 
@@ -186,9 +186,9 @@ class PartitionReader:
             try:
                 end = segments[-1].end_offset()
             except FileNotFoundError:
-                self._list_segments()
+                self.list_segments()
                 continue
-            if not self._list_segments():  # else a roll has come between
+            if not self.list_segments():  # else a roll has come between
                 return end
 
     def find(self, offset: int, tracer: Tracer = UNTRACED) -> Found:
@@ -220,12 +220,12 @@ class PartitionReader:
 
     def retry_if_changed(self, work: Callable[[], Result]) -> Result:
         """Return what `work` reads of this partition; retry if a job has changed it."""
-        return self._files.retry_if_changed(work, self._list_segments)
+        return self._files.retry_if_changed(work, self.list_segments)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
         while found := self._locate(offset, UNTRACED):
             messages = messages_from(*found, max_bytes, self._segment_after)
-            if messages or not self._list_segments():  # else it was deleted, or moved, meanwhile
+            if messages or not self.list_segments():  # else it was deleted, or moved, meanwhile
                 return messages
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise self._out_of_range(offset)
@@ -237,7 +237,7 @@ class PartitionReader:
             slot = self._segments.bisect_right(segment.base_offset)
             if slot < len(self._segments):
                 return self._segments.peekitem(slot)[1]
-            if not self._list_segments():
+            if not self.list_segments():
                 return None
 
     def _locate(self, offset: int, tracer: Tracer) -> Found | None:
@@ -299,9 +299,9 @@ class PartitionReader:
         has_changed = self._files.has_changed()
         if _has_offset(found, offset) and not has_changed:
             return False
-        return self._list_segments() or has_changed or isinstance(found, FileNotFoundError)
+        return self.list_segments() or has_changed or isinstance(found, FileNotFoundError)
 
-    def _list_segments(self) -> bool:
+    def list_segments(self) -> bool:
         """List the directory; tell if the segments have changed since the last listing."""
         try:
             found = self._files.segments()

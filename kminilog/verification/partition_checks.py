@@ -17,7 +17,8 @@ in the directory meanwhile is no finding. Source: ours.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from kminilog.errors import LogDirError, in_words
@@ -31,8 +32,9 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
+from kminilog.storage.compaction import are_joined
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.topics import Topic
 from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
@@ -75,15 +77,26 @@ def check_partition(
     gone is a finding.
     """
     jobs = jobs or PartitionJobs()
-    try:
-        segments = reader.segments()
-    except (LogDirError, OSError) as error:
-        return join_segments(reader, [], jobs, failure=error)
-    if is_full:
-        jobs = replace(jobs, digests=read_digests(reader, jobs.staged))
-    topic_partition, borders = reader.topic_partition, jobs.borders
-    summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
-    return join_segments(reader, summaries, jobs)
+    while True:
+        try:
+            reader.list_segments()
+            segments = reader.segments()
+        except (LogDirError, OSError) as error:
+            return join_segments(reader, [], jobs, failure=error)
+        if is_full:
+            jobs = replace(jobs, digests=read_digests(reader, jobs.staged))
+        topic_partition, borders = reader.topic_partition, jobs.borders
+        summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
+        checked = join_segments(reader, summaries, jobs)
+        if not was_compacted(reader, [segment.base_offset for segment in segments]):
+            return checked
+
+
+def was_compacted(reader: PartitionReader, base_offsets: Collection[int]) -> bool:
+    """Tell if segments of a partition were joined since they were listed: then check it again."""
+    with suppress(LogDirError, OSError):
+        return are_joined(base_offsets, segments_among(reader.file_names()))
+    return False
 
 
 def check_partitions(

@@ -46,6 +46,7 @@ COMMANDS = {
     "verify against": ("verify", "loaded", "--against", "LINES", "--engine", "local"),
     "verify in full": ("verify", "loaded", "--against", "LINES", "--engine", "local", "--full"),
     "retain": ("retain", "--dry-run"),
+    "compact": ("compact", "loaded"),
     "ls": ("ls",),
     "ls as a page": ("ls", "--html", "PAGE"),
     "partition": ("partition", "--partitions", "3", "--no-key", "2000"),

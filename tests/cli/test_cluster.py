@@ -141,6 +141,7 @@ def test_create_does_not_touch_what_is_there(empty, tmp_path):
         ["verify"],
         ["group", "list"],
         ["retain"],
+        ["compact", "orders"],
     ],
 )
 def test_log_dir_that_is_a_cluster_says_how_to_name_it(one_copy, arguments):

@@ -54,6 +54,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("recover", "orders-0", "--dry-run"),
     ("recover", "orders-1"),
     ("retain",),
+    ("compact", "orders"),
     ("topic", "alter", "orders", "--config", "retention.ms=-1"),
     ("topic", "create", "other", "--partitions", "1"),
     DELETE,

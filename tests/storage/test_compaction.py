@@ -40,7 +40,11 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.segment_scan import PLAIN
 from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage
+from kminilog.verification.segment_checks import check_segment
+from kminilog.verification.summaries import SegmentSummary
 from tests.damage import flip_byte
 from tests.trees import tree_of
 
@@ -314,6 +318,25 @@ def test_readers_that_are_open_see_each_message_once_at_each_moment(log_dir):
     assert looks > 20
 
 
+@pytest.mark.parametrize("moment", range(6))
+def test_partition_that_is_compacted_while_it_is_checked_is_checked_again(log_dir, moment):
+    reader, calls = readers_of(log_dir)[0], 0
+    counts = len(reader.segments()), len(values_of(reader))
+
+    def check(*arguments: Any) -> SegmentSummary:
+        nonlocal calls
+        if calls == moment:
+            compacted(log_dir)
+        calls += 1
+        return check_segment(*arguments)
+
+    (jobs, _) = read_small_files(log_dir).partitions_of(LogDir(log_dir).topic("orders"))
+    checked = check_partition(reader, jobs, check_segment=check, is_full=True)
+    assert (checked.findings, checked.unchecked, checked.unjudged) == ([], [], [])
+    assert checked.message_count == counts[1]
+    assert checked.segment_count < counts[0] <= calls
+
+
 @pytest.mark.parametrize("change", ["bytes", "directory", "base_offsets"])
 def test_pending_compaction_that_was_changed_is_refused_and_nothing_is_deleted(log_dir, change):
     compact_until(8, log_dir, lambda: None)
@@ -342,7 +365,8 @@ def test_joined_manifests_are_those_of_their_jobs(log_dir):
     compacted(log_dir)
     assert manifest_paths(log_dir) == []
     (joined,) = joined_paths(log_dir)
-    ids, *lines = joined.read_text().splitlines()
+    ids, topic, *lines = joined.read_text().splitlines()
+    assert topic == '"orders"'
     assert dict(zip(json.loads(ids), map(json.loads, lines), strict=True)) == texts
     assert committed_manifests(log_dir) == before
     for manifest in before:
@@ -376,7 +400,7 @@ def test_next_jobs_follow_joined_ones_and_join_them_once_they_are_as_many(log_di
 def test_joined_manifests_that_were_changed_are_found(log_dir, fault):
     compacted(log_dir)
     (joined,) = joined_paths(log_dir)
-    ids, *lines = joined.read_text().splitlines()
+    ids, topic, *lines = joined.read_text().splitlines()
     if fault == "changed":
         lines[3] = lines[3].replace('\\"count\\": ', '\\"count\\": 1')
     elif fault == "gone":
@@ -387,7 +411,7 @@ def test_joined_manifests_that_were_changed_are_found(log_dir, fault):
         ids = json.dumps([*json.loads(ids), "one-more"])
     else:
         lines[3] = "7"
-    joined.write_text("\n".join([ids, *lines, ""]))
+    joined.write_text("\n".join([ids, topic, *lines, ""]))
     report = verify_storage(LogDir(log_dir))
     if fault in ("changed", "gone"):
         assert [found.kind for found in report.tally.findings()] == ["manifest-mismatch"]

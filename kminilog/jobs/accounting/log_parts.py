@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kminilog.columns.message_batches import all_messages
+from kminilog.columns.message_batches import messages_between
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.rows import Bits
 from kminilog.jobs.source.tasks import task_groups
+from kminilog.storage.compaction import stretch_of
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.segment import Segment
@@ -28,10 +29,11 @@ Ranges = Mapping[int, list[tuple[int, int]]]
 
 
 class Part(NamedTuple):
-    """Some segments of one partition, by their base offsets."""
+    """Some segments of one partition: their base offsets, and their sizes when they were listed."""
 
     topic_partition: TopicPartition
     base_offsets: list[int]
+    sizes: list[int]
 
     @property
     def start(self) -> int:
@@ -92,7 +94,7 @@ def parts_of(
     groups = task_groups(places, lambda place: place.size_bytes, cores=cores) if places else []
     parts = [
         [
-            Part(topic_partition, [place.base_offset for place in found])
+            Part(topic_partition, *map(list, zip(*(place[1:] for place in found), strict=True)))
             for topic_partition, found in groupby(group, lambda place: place.topic_partition)
         ]
         for group in groups
@@ -105,29 +107,30 @@ def messages_of(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the messages of a part in the order of the files, each batch with its segment's base.
 
+    Of a segment that was joined with others since, it is the base of the joined one.
+
     O(bytes of the part).
     """
     wanted = None if within is None else within[part.topic_partition.partition]
-    for base_offset in part.base_offsets:
-        for batch in _segment(log_dir, part.topic_partition, base_offset):
+    for base_offset, size_bytes in zip(part.base_offsets, part.sizes, strict=True):
+        for here, batch in _segment(log_dir, part.topic_partition, base_offset, size_bytes):
             found = batch if wanted is None else batch.filter(_is_within(batch, wanted))
             if len(found):
-                yield base_offset, found
+                yield here, found
 
 
 def _segment(
-    log_dir: LogDir, topic_partition: TopicPartition, base_offset: int
-) -> Iterator[pa.RecordBatch]:
+    log_dir: LogDir, topic_partition: TopicPartition, base_offset: int, size_bytes: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
     is_begun = False
     while not is_begun:
-        segments = log_dir.reader(topic_partition).segments()
-        segment = next((one for one in segments if one.base_offset == base_offset), None)
-        if segment is None:
+        found = stretch_of(log_dir.reader(topic_partition), base_offset, size_bytes)
+        if found is None:
             return
         try:
-            for batch in all_messages(segment):
+            for batch in messages_between(*found):
                 is_begun = True
-                yield batch
+                yield found.segment.base_offset, batch
             return
         except FileNotFoundError:  # deleted, or moved by a job that is being published: look again
             continue

@@ -3,7 +3,7 @@
     .manifests/.pending       the pending job: past its commit point, not all its files are in place
     .manifests/<job>.json     a committed job: all its files are in their partitions
     .manifests/<job>.jobs     the manifests of several committed jobs of a topic, joined: a line
-                              with their ids, then a line for each, its text as it was
+                              with their ids, one with the topic, then a line for each: its text
     .last-jobs                the last job of each topic, and the digest of its manifest
     .quarantine/<job>.jsonl   the records that the job rejected, if any: written before the commit
                               point, deleted with the manifest
@@ -33,7 +33,14 @@ from kminilog.storage.files import (
     replace_file,
     sync,
 )
-from kminilog.storage.json_file import SMALL_FILE_BYTES, number, parse_json, read_json, typed
+from kminilog.storage.json_file import (
+    SMALL_FILE_BYTES,
+    Value,
+    number,
+    parse_json,
+    read_json,
+    typed,
+)
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"
@@ -45,6 +52,7 @@ _QUARANTINE_SUFFIX = ".jsonl"
 _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?[A-Za-z0-9._-]+-[0-9]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_MOST_JOINED_BYTES = 1 << 26  # a larger file is not joined again
 _ANY_NUMBER = -MAX_OFFSET, MAX_OFFSET
 PARTITIONS = "partitions"
 """The fact that says how many partitions the topic had when the job placed its messages."""
@@ -169,8 +177,10 @@ def sweep_quarantine(log_dir: Path) -> None:
     """
     directory = log_dir / QUARANTINE_DIR
     check_real_directory(directory)
+    joined = b"".join(map(_first_line, joined_paths(log_dir))) if directory.exists() else b""
     for path in directory.glob(f"*{_QUARANTINE_SUFFIX}"):
-        if not is_committed(log_dir, path.name.removesuffix(_QUARANTINE_SUFFIX)):
+        job_id = path.name.removesuffix(_QUARANTINE_SUFFIX)
+        if f'"{job_id}"'.encode() not in joined and not committed_path(log_dir, job_id).exists():
             path.unlink()
 
 
@@ -282,11 +292,25 @@ def _paths(log_dir: Path, suffix: str) -> list[Path]:
 
 def _joined_with(log_dir: Path, job_id: str) -> Path | None:
     """Return the file with the joined manifests of which a job's is one; reads only their ids."""
-    for path in joined_paths(log_dir):
-        with open(path, "rb", opener=open_regular) as file:
-            if f'"{job_id}"'.encode() in file.readline():
-                return path
-    return None
+    named = f'"{job_id}"'.encode()
+    return next((path for path in joined_paths(log_dir) if named in _first_line(path)), None)
+
+
+def _first_line(path: Path) -> bytes:
+    with open(path, "rb", opener=open_regular) as file:
+        return file.readline()
+
+
+def _joined_names(path: Path) -> tuple[list[str], str]:
+    """Return the ids and the topic of joined manifests, without reading these."""
+    with open(path, "rb", opener=open_regular) as file:
+        ids, topic = file.readline(), file.readline()
+    return _parsed(path, ids, list), _parsed(path, topic, str)
+
+
+def _parsed(path: Path, line: bytes, kind: type[Value]) -> Value:
+    what, remedy = "joined manifests", "move it away"
+    return parse_json(path, line, lambda document: typed(document, kind), what=what, remedy=remedy)
 
 
 class JoinedManifest(NamedTuple):
@@ -304,17 +328,15 @@ def joined_manifests(path: Path) -> list[JoinedManifest]:
     OSError, and LogDirError if the file is invalid.
     """
     what, remedy = "joined manifests", "move it away"
-    ids, *lines = read_regular(path, SMALL_FILE_BYTES).splitlines() or [b"[]"]
+    ids, _, *lines = [*read_regular(path, SMALL_FILE_BYTES).splitlines(), b"", b""]
     found = []
-    for line in lines:
-        text = parse_json(
-            path, line, lambda document: typed(document, str), what=what, remedy=remedy
-        )
+    for line in filter(None, lines):
+        text = _parsed(path, line, str)
         data = text.encode("utf-8", "replace")
         manifest = parse_json(path, data, _manifest, what=what, remedy=remedy)
         link = JobLink(manifest.job_id, hashlib.sha256(data).hexdigest())
         found.append(JoinedManifest(text, manifest, link))
-    if ids.decode("utf-8", "replace") != json.dumps([one.link.job_id for one in found]):
+    if _parsed(path, ids, list) != [one.link.job_id for one in found]:
         reason = f"{path.name} holds no {what} (its first line does not name them); {remedy}"
         raise LogDirError(str(path.parent), reason=reason)
     return found
@@ -329,35 +351,37 @@ def _manifests_in(path: Path) -> list[Manifest]:
 def join_manifests(log_dir: Path, topic: str, *, is_dry_run: bool = False) -> int:
     """Join the manifests of a topic's committed jobs in one file; return how many it joins.
 
-    A file with joined manifests becomes part of a new one once there are as many bytes of others:
-    so a manifest is written again only each time the amount doubles. Does nothing for a single one.
+    A file with joined manifests becomes part of a new one once there are as many others: so a
+    manifest is written again only each time their number doubles. Does nothing for a single one.
     At each moment every manifest is there; once it returns, all survives a power failure. Only for
     the holder of the lock, when no job is pending. Raises OSError and LogDirError. O(jobs).
     """
-    texts, gone = dict[str, str](), list[Path]()
+    texts, gone, size_bytes = dict[str, str](), list[Path](), 0
     for path in manifest_paths(log_dir):
         manifest = read_manifest(path)
-        if manifest.topic == topic and path == committed_path(log_dir, manifest.job_id):
+        if manifest.topic != topic or path != committed_path(log_dir, manifest.job_id):
+            continue
+        if size_bytes <= _MOST_JOINED_BYTES:
             texts[manifest.job_id] = read_regular(path, SMALL_FILE_BYTES).decode()
+            size_bytes += len(texts[manifest.job_id])
             gone.append(path)
-    count, total = len(texts), sum(map(len, texts.values()))
-    for path in sorted(joined_paths(log_dir), key=lambda path: path.stat().st_size):
-        found = {one.link.job_id: one for one in joined_manifests(path)}
-        is_due = path.stat().st_size <= total or found.keys() & texts
-        if is_due and all(one.manifest.topic == topic for one in found.values()):
-            total += path.stat().st_size
-            texts |= {job_id: one.text for job_id, one in found.items()}
+    count = len(texts)
+    joined = [(*_joined_names(path), path) for path in joined_paths(log_dir)] if count else []
+    for ids, its_topic, path in sorted(joined, key=lambda one: len(one[0])):
+        is_small = path.stat().st_size <= _MOST_JOINED_BYTES and len(ids) <= len(texts)
+        if its_topic == topic and (is_small or texts.keys() & ids):  # both: a crash has left it
+            texts |= {one.link.job_id: one.text for one in joined_manifests(path)}
             gone.append(path)
-    if len(gone) < 2 or not count:
+    if len(gone) < 2:
         return 0
     if not is_dry_run:
-        joined = log_dir / MANIFEST_DIR / (min(texts) + JOINED_SUFFIX)
-        lines = [json.dumps([*texts]), *map(json.dumps, texts.values()), ""]
-        replace_file(joined, "\n".join(lines).encode())
+        target = log_dir / MANIFEST_DIR / (min(texts) + JOINED_SUFFIX)
+        lines = [json.dumps([*texts]), json.dumps(topic), *map(json.dumps, texts.values()), ""]
+        replace_file(target, "\n".join(lines).encode())
         for path in gone:
-            if path != joined:
+            if path != target:
                 path.unlink()
-        sync(joined.parent)
+        sync(target.parent)
     return count
 
 

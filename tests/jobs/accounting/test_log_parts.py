@@ -4,13 +4,14 @@ import pytest
 
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition, segment_name
-from kminilog.jobs.accounting.log_parts import messages_of, parts_of, ranges_of
+from kminilog.jobs.accounting.log_parts import Part, messages_of, parts_of, ranges_of
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.topics import Topic, write_topic
+from tests.compacting import join_segments_of
 from tests.damage import flip_byte, message_positions
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
@@ -80,6 +81,28 @@ def test_segment_that_is_deleted_after_planning_is_passed_over(log_dir):
     parts = [part for group in groups for part in group]
     found = [len(batch) for part in parts for _, batch in messages_of(log_dir, part, None)]
     assert sum(found) == len(kept)
+
+
+@pytest.mark.parametrize("done", range(4))
+def test_parts_have_every_message_once_if_segments_are_joined_meanwhile(log_dir, done):
+    """`done` segments are read before the compaction, the others after it."""
+    offsets = [(partition, offset) for _, partition, offset, *_ in stored(log_dir, "orders")]
+    groups, _ = parts_of(log_dir, log_dir.topic("orders"), None, cores=1)
+    parts = [
+        Part(part.topic_partition, [base], [size])
+        for group in groups
+        for part in group
+        for base, size in zip(part.base_offsets, part.sizes, strict=True)
+    ]
+    found = []
+    for number, part in enumerate(parts):
+        if number == done:
+            join_segments_of(log_dir.path, "orders")
+        for _, batch in messages_of(log_dir, part, None):
+            found += [
+                (part.topic_partition.partition, o) for o in batch.column("offset").to_pylist()
+            ]
+    assert found == offsets
 
 
 def test_segment_that_is_deleted_while_parts_are_planned_is_passed_over(log_dir, monkeypatch):

@@ -34,6 +34,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic, new_topic_id
+from tests.compacting import join_segments_of
 from tests.damage import flip_byte, message_positions
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
@@ -248,6 +249,25 @@ def test_range_is_what_was_there_when_it_was_planned(log_dir):
     options = read_options({"path": str(log_dir.path)})
     found = [row for batch in ranges_to_batches(options, ranges) for row in batch.to_pylist()]
     assert [tuple(row.values()) for row in found] == rows
+
+
+@pytest.mark.parametrize("fail_on_damage", ["true", "false"])
+@pytest.mark.parametrize("done", range(4))
+def test_ranges_give_each_message_once_if_segments_are_joined_meanwhile(
+    log_dir, fail_on_damage, done
+):
+    """`done` ranges are read before the compaction, the others after it."""
+    text = {"path": str(log_dir.path), "topic": "orders", "failOnDamage": fail_on_damage}
+    options = read_options(text)
+    offsets = [row[1:3] for row in stored(log_dir, "orders")]
+    found = []
+    for number, one in enumerate(selected_ranges(log_dir, options)):
+        if number == done:
+            join_segments_of(log_dir.path, "orders")
+        for batch in ranges_to_batches(options, [one]):
+            rows = batch.select(["partition", "offset"]).to_pylist()
+            found += [tuple(row.values()) for row in rows]
+    assert found == offsets
 
 
 @pytest.mark.parametrize("fails", [True, False])

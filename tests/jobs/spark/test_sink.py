@@ -151,9 +151,10 @@ def test_write_of_rows_that_name_their_partition_puts_them_there(spark, write, l
     ("select", "options", "error"),
     [
         ("value", {"topic": "gone"}, "Topic gone doesn't exist"),
-        ("value", {"job": "x"}, "setting job: no such option here; there is: job_id, lockTimeoutM"),
+        ("value", {"job": "x"}, "setting job: no such option here; there is: compactEvery, job_id"),
         ("value", {"lockTimeoutMs": "1s"}, "lockTimeoutMs: '1s' is not a whole number from 0 on"),
         ("value", {"job_id": "a/b"}, "job a/b: illegal job id"),
+        ("value", {"compactEvery": "5"}, "setting compactEvery: only a stream has micro-batches"),
         ("value", {"partitioner": "mine"}, "setting partitioner: no partitioner 'mine'"),
         ("key", {}, "setting columns: there is no column value"),
         ("value, 1 AS offset", {}, "setting columns: offset int cannot be written; there are"),
@@ -468,6 +469,23 @@ def test_micro_batch_that_is_replayed_is_written_once(run_query, source, log_dir
     written = {name: data for name, data in files.items() if data}  # an empty log goes on
     found = files_of(log_dir, "orders")
     assert {name: found[name] for name in written} == written
+    assert_nothing_is_left(log_dir)
+
+
+def test_query_joins_small_segments_and_a_joined_batch_is_not_written_again(
+    run_query, source, log_dir
+):
+    for n in range(4):
+        (source / f"{n}.txt").write_text("".join(f"value {n * 10 + m}\n" for m in range(10)))
+    query_id = run_query(compactEvery=2)
+    assert [path.suffix for path in (log_dir / ".manifests").iterdir()] == [".jobs"]
+    forget_last_commit(log_dir)
+    (source / "4.txt").write_text("value 40\n")
+    assert run_query(compactEvery=0) == query_id
+    assert all_numbers_in(log_dir) == list(range(41))
+    job_ids = [manifest.job_id for manifest in committed_manifests(log_dir)]
+    assert job_ids == [f"{query_id}-{batch}" for batch in range(5)]
+    assert verify_storage(LogDir(log_dir)).verdict == "ok"
     assert_nothing_is_left(log_dir)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kminilog.columns.message_batches import (
-    all_messages,
+    messages_between,
     to_batch,
     valid_messages,
 )
@@ -26,6 +26,7 @@ from kminilog.jobs.spark.datasource.ranges import (
     open_reader,
     selected_ranges,
 )
+from kminilog.storage.compaction import Stretch, stretch_of
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import Gap, warn
 from kminilog.storage.segment import Segment
@@ -80,17 +81,17 @@ def _range_to_batches(
 ) -> Iterator[pa.RecordBatch]:
     where, next_offset = wanted.topic_partition, wanted.start_offset
     while True:
-        segments = open_reader(log_dir, where, options).segments()
-        names = [segment.base_offset for segment in segments]
-        if wanted.base_offset not in names:
+        reader = open_reader(log_dir, where, options)
+        stretch = stretch_of(reader, wanted.base_offset, wanted.size_bytes)
+        if stretch is None:
             if options.fail_on_data_loss:
                 reason = f"the segment of offset {next_offset} has been deleted meanwhile"
                 raise lost_messages(where, log_dir, reason)
             return
-        place = names.index(wanted.base_offset)
-        segment, rest = segments[place], wanted._replace(start_offset=next_offset)
+        segment, rest = stretch.segment, wanted._replace(start_offset=next_offset)
+        following = [one for one in reader.segments() if one.base_offset > segment.base_offset]
         try:
-            for found in _messages(rest, segment, segments[place + 1 :]):
+            for found in _messages(rest, stretch, following):
                 missing = range(next_offset, found["offset"][0].as_py())
                 if wanted.end_offset is not None and missing:
                     warn(_gap(wanted, segment, missing, found["position"][0].as_py()))
@@ -125,9 +126,9 @@ def _gap(wanted: SegmentRange, segment: Segment, missing: range, position: int) 
 
 
 def _messages(
-    wanted: SegmentRange, segment: Segment, following: Sequence[Segment]
+    wanted: SegmentRange, stretch: Stretch, following: Sequence[Segment]
 ) -> Iterator[pa.RecordBatch]:
     if wanted.end_offset is None:
-        return all_messages(segment)
+        return messages_between(*stretch)
     after = following[0] if following else None
-    return valid_messages(segment, wanted.start_offset, wanted.end_offset, after)
+    return valid_messages(stretch.segment, wanted.start_offset, wanted.end_offset, after)

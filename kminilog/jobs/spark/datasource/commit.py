@@ -19,11 +19,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql.datasource import WriterCommitMessage
 
+from kminilog.columns.segment_scan import FAST
 from kminilog.columns.staged_logs import by_partition, join_runs
-from kminilog.errors import PublicationError
+from kminilog.errors import KMiniLogError, PublicationError, in_words
 from kminilog.jobs.ingest.job_identity import check_dataframe, check_own_manifest, cut_since
 from kminilog.jobs.ingest.job_writer import (
     LOCK_TIMEOUT_MS,
@@ -33,6 +35,8 @@ from kminilog.jobs.ingest.job_writer import (
     open_writer,
     staging_of,
 )
+from kminilog.jobs.spark.datasource.options import WriteOptions
+from kminilog.storage.compaction import compact
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
 from kminilog.storage.publish.manifests import (
     PARTITIONS,
@@ -90,6 +94,24 @@ def commit_runs(
                     _publish(writer, topic, job_id, written, facts)
     finally:
         forget_runs(log_dir, job_id)
+
+
+def compact_after(options: WriteOptions, topic: Topic, batch_id: int) -> None:
+    """Compact a topic after each so-many-th micro-batch of a stream, as the options say.
+
+    The batch is committed: what fails here is a warning, and the next compaction tries it again.
+    """
+    if not options.compact_every or (batch_id + 1) % options.compact_every:
+        return
+    log_dir = Path(options.log_dir)
+    try:
+        with open_writer(log_dir, lock_timeout_ms=options.lock_timeout_ms) as writer:
+            now = writer.topic(topic.name)
+            warnings = compact(writer, now, str(uuid4()), scanner=FAST).warnings
+    except (KMiniLogError, OSError) as error:
+        warnings = [f"{topic.name} is not compacted: {in_words(error)}"]
+    for warning in warnings:
+        log_warning(warning)
 
 
 def forget_runs(log_dir: Path, job_id: str) -> None:

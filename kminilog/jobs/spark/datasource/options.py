@@ -56,7 +56,7 @@ _BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss", "allowGaps")
 READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset")
 STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
 _NOT_OURS = ("checkpointLocation", "queryName")  # Spark hands them on
-WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", *_NOT_OURS)
+WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", "compactEvery", *_NOT_OURS)
 
 
 _TO_READ = "as in load(log_dir), or with LOCATION of a table that is created without columns"
@@ -93,6 +93,7 @@ class WriteOptions:
     partitioner: str
     job_id: str | None
     lock_timeout_ms: int
+    compact_every: int
 
 
 def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -> ReadOptions:
@@ -162,6 +163,9 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
     if is_stream and "job_id" in given:
         reason = "a stream has none; the id of its query and the number of a batch name each job"
         raise SettingError("job_id", reason=reason)
+    if not is_stream and "compactEvery" in given:
+        reason = "only a stream has micro-batches; `kminilog compact TOPIC` does it after a write"
+        raise SettingError("compactEvery", reason=reason)
     path = _path(given, _TO_WRITE)
     if not given.get("topic"):
         raise SettingError("topic", reason="name the topic to write to")
@@ -171,6 +175,7 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
         short_name(PRODUCER_SETTINGS["partitioner.class"], given.get("partitioner", "default-2.4")),
         given.get("job_id"),
         _number("lockTimeoutMs", given.get("lockTimeoutMs", str(LOCK_TIMEOUT_MS))),
+        _number("compactEvery", given.get("compactEvery", "100")) if is_stream else 0,
     )
 
 

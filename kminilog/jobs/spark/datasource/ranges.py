@@ -30,8 +30,8 @@ REPLACED = "its topic was deleted, and another topic has its name now"
 class SegmentRange(NamedTuple):
     """Messages of one segment, `start_offset` to `end_offset` - 1.
 
-    Without an end it is the whole segment, as it is when a task reads it. `topic_id` is the
-    identity of the topic when the plan was made: a later topic of the same name has another one.
+    Without an end it is the whole segment, as large as it was when the plan was made. `topic_id` is
+    the identity of the topic then: a later topic of the same name has another one.
     """
 
     topic_partition: TopicPartition

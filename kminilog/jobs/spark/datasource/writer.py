@@ -32,7 +32,13 @@ from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, Str
 from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import RunWriter
 from kminilog.errors import SettingError
-from kminilog.jobs.spark.datasource.commit import Runs, commit_runs, forget_runs, runs_path
+from kminilog.jobs.spark.datasource.commit import (
+    Runs,
+    commit_runs,
+    compact_after,
+    forget_runs,
+    runs_path,
+)
 from kminilog.jobs.spark.datasource.options import COLUMNS, WriteOptions, write_options
 from kminilog.partitioners.keyed_rules import keyed_rule
 from kminilog.storage.log_dir import LogDir
@@ -213,6 +219,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         job_ids = {message.job_id for message in messages if isinstance(message, Runs)}
         for job_id in job_ids:
             self._sink.commit(job_id, messages)
+        compact_after(self._sink.options, self._sink.topic, batchId)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Delete the known runs of a failed micro-batch; its replay deletes the others."""

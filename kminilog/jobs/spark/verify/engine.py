@@ -43,7 +43,11 @@ from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.job_digests import read_digests
-from kminilog.verification.partition_checks import join_segments
+from kminilog.verification.partition_checks import (
+    check_partition,
+    join_segments,
+    was_compacted,
+)
 from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import (
     CheckSegment,
@@ -102,13 +106,17 @@ def check_partitions(
         found = tasks.map(todo, lambda one: read_digests(*one))
         for partition, digests in zip(there, found, strict=True):
             jobs[partition] = replace(jobs[partition], digests=digests)
+    listed = {
+        tp: [one.base_offset for one in found] for tp, found in groupby(places, itemgetter(0))
+    }
     for topic_partition in partitions:
-        yield join_segments(
-            log_dir.reader(topic_partition),
-            summaries[topic_partition],
-            jobs[topic_partition],
-            failure=failures.get(topic_partition),
-        )
+        reader, written = log_dir.reader(topic_partition), jobs[topic_partition]
+        failure = failures.get(topic_partition)
+        found = join_segments(reader, summaries[topic_partition], written, failure=failure)
+        if was_compacted(reader, listed.get(topic_partition, [])):
+            check = checks[topic_partition.topic]
+            found = check_partition(reader, written, check_segment=check, is_full=is_full)
+        yield found
 
 
 def _check(

@@ -1,0 +1,63 @@
+"""`kminilog compact`: many small segments and manifests of a topic become few, by hand.
+
+What is not valid stays as it is; it is named, with exit code 2, and the rest is done.
+"""
+
+from pathlib import Path
+from uuid import uuid4
+
+import click
+
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import warn_all, write_document, write_line, write_lines
+from kminilog.cli.shared.progress import working_if_long
+from kminilog.cli.shared.recovery_reading import open_writer, shown_scanner
+from kminilog.storage.compaction import Compaction, compact, plan_compaction
+from kminilog.storage.log_dir import LogDir
+from kminilog.text import count
+
+
+@click.command("compact", epilog=example("kminilog compact orders --dry-run"))
+@click.argument("topic")
+@click.option("--dry-run", is_flag=True, help="Print what would be joined, and change nothing.")
+@json_option
+@click.pass_obj
+def command(log_dir_path: Path, topic: str, dry_run: bool, as_json: bool) -> int:
+    """Join the small segments of TOPIC, and the manifests of its bulk jobs.
+
+    Each bulk job begins new segments. Neighbours become one segment if it fits segment.bytes and is
+    at least twice as large as the largest of them. Messages and offsets stay as they are, and
+    readers go on. After a crash all is done, or nothing.
+    """
+    if dry_run:
+        log_dir = LogDir(log_dir_path)
+        done = plan_compaction(log_dir, log_dir.topic(topic))
+    else:
+        with (
+            open_writer(log_dir_path) as writer,
+            working_if_long("Compacting") as at,
+        ):
+            warn_all(writer.warnings)
+            known = writer.topic(topic)
+            done = compact(writer, known, str(uuid4()), scanner=shown_scanner(at), progress=at)
+    warn_all(done.warnings)
+    _write(done, topic, dry_run=dry_run, as_json=as_json)
+    return 2 if done.warnings else 0
+
+
+def _write(done: Compaction, topic: str, *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        joined = [one.to_json() for one in done.joined]
+        facts = {"topic": topic, "dry_run": dry_run}
+        write_document({**facts, "joined": joined, "joined_manifests": done.manifest_count})
+        return
+    would = "would be joined" if dry_run else "joined"
+    write_lines(
+        f"{would}: {one.topic_partition}/{one.segments[0].name}, "
+        f"{count(len(one.segments), 'segment')}, {count(one.size_bytes, 'byte')}"
+        for one in done.joined
+    )
+    if done.manifest_count:
+        write_line(f"{would}: {count(done.manifest_count, 'manifest')}")
+    if not done.joined and not done.manifest_count:
+        write_line("nothing to join")
