@@ -79,7 +79,7 @@ def _balanced(sizes: Sequence[int], start: int, end: int) -> range:
     return range(start, end)
 
 
-class Stretch(NamedTuple):
+class PlannedSegment(NamedTuple):
     """Bytes `begin` to `end` - 1 of a segment."""
 
     segment: Segment
@@ -87,7 +87,7 @@ class Stretch(NamedTuple):
     end: int
 
 
-def stretch_of(reader: PartitionReader, base_offset: int, size_bytes: int) -> Stretch | None:
+def where_is(reader: PartitionReader, base_offset: int, size_bytes: int) -> PlannedSegment | None:
     """Return where the bytes of a segment are that was listed, with this size, some time ago.
 
     For those who plan first and read later: a compaction may have joined the segment with others.
@@ -95,10 +95,10 @@ def stretch_of(reader: PartitionReader, base_offset: int, size_bytes: int) -> St
     """
     segments = {segment.base_offset: segment for segment in reader.segments()}
     if base_offset in segments:
-        return Stretch(segments[base_offset], 0, size_bytes)
+        return PlannedSegment(segments[base_offset], 0, size_bytes)
     with suppress(KMiniLogError):  # retention has deleted it, or there is damage
         segment, located = reader.find(reader.dialect.first_offset(base_offset))
-        return Stretch(segment, located.position, located.position + size_bytes)
+        return PlannedSegment(segment, located.position, located.position + size_bytes)
     return None
 
 

@@ -88,14 +88,20 @@ def check_partition(
         topic_partition, borders = reader.topic_partition, jobs.borders
         summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
         checked = join_segments(reader, summaries, jobs)
-        if not was_compacted(reader, [segment.base_offset for segment in segments]):
+        if not was_compacted(reader, [segment.base_offset for segment in segments], summaries):
             return checked
 
 
-def was_compacted(reader: PartitionReader, base_offsets: Collection[int]) -> bool:
-    """Tell if segments of a partition were joined since they were listed: then check it again."""
+def was_compacted(
+    reader: PartitionReader, base_offsets: Collection[int], summaries: Iterable[SegmentSummary]
+) -> bool:
+    """Tell if segments that were listed have been joined, or moved, since: then check them again.
+
+    `summaries` are what was found out: a segment that was moved may not have been read.
+    """
     with suppress(LogDirError, OSError):
-        return are_joined(base_offsets, segments_among(reader.file_names()))
+        has_moved = any(s.unchecked for s in summaries) and reader.list_segments()
+        return has_moved or are_joined(base_offsets, segments_among(reader.file_names()))
     return False
 
 

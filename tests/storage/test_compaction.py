@@ -318,33 +318,69 @@ def test_readers_that_are_open_see_each_message_once_at_each_moment(log_dir):
     assert looks > 20
 
 
-@pytest.mark.parametrize("moment", range(6))
-def test_partition_that_is_compacted_while_it_is_checked_is_checked_again(log_dir, moment):
+def checked_while(log_dir: Path, moment: int, event: Callable[[], object]) -> int:
+    """Check partition 0; the event comes in front of this segment. Return how many were checked."""
     reader, calls = readers_of(log_dir)[0], 0
-    counts = len(reader.segments()), len(values_of(reader))
+    count = len(values_of(readers_of(log_dir)[0]))
 
     def check(*arguments: Any) -> SegmentSummary:
         nonlocal calls
         if calls == moment:
-            compacted(log_dir)
+            event()
         calls += 1
         return check_segment(*arguments)
 
     (jobs, _) = read_small_files(log_dir).partitions_of(LogDir(log_dir).topic("orders"))
     checked = check_partition(reader, jobs, check_segment=check, is_full=True)
     assert (checked.findings, checked.unchecked, checked.unjudged) == ([], [], [])
-    assert checked.message_count == counts[1]
-    assert checked.segment_count < counts[0] <= calls
+    assert checked.message_count == count
+    assert checked.segment_count == segment_counts(log_dir)[0]
+    return calls
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_partition_that_is_compacted_while_it_is_checked_is_checked_again(log_dir, moment):
+    before = segment_counts(log_dir)[0]
+    assert checked_while(log_dir, moment, lambda: compacted(log_dir)) >= before
+
+
+def leave_pending(log_dir: Path) -> None:
+    """A compaction that crashed right after its commit point."""
+    real = os.replace
+
+    def replace(source: Any, target: Any) -> None:
+        if "compact-1" in str(source):
+            raise Crash
+        real(source, target)
+
+    writer = LogDirWriter.open(log_dir)
+    with pytest.MonkeyPatch.context() as monkeypatch, suppress(Crash):
+        monkeypatch.setattr(os, "replace", replace)
+        compact(writer, writer.topic("orders"), "compact-1")
+    writer.close(cleanly=False)
+    assert pending_path(log_dir).exists()
+
+
+@pytest.mark.parametrize("moment", range(2))
+def test_partition_whose_joined_segments_are_moved_while_it_is_checked_is_whole(log_dir, moment):
+    leave_pending(log_dir)
+    checked_while(log_dir, moment, lambda: LogDirWriter.open(log_dir).close())
+
+
+def test_pending_compaction_shows_joined_segments_in_staging(log_dir):
+    content, before = content_of(log_dir), segment_counts(log_dir)
+    leave_pending(log_dir)
+    reader = readers_of(log_dir)[0]
+    assert ".staging" in str(reader.segments()[0].log_path)
+    assert segment_counts(log_dir) < before
+    LogDirWriter.open(log_dir).close()
+    assert [values_of(reader), content_of(log_dir)[1]] == content
+    assert ".staging" not in str(reader.segments()[0].log_path)
 
 
 @pytest.mark.parametrize("change", ["bytes", "directory", "base_offsets"])
 def test_pending_compaction_that_was_changed_is_refused_and_nothing_is_deleted(log_dir, change):
-    compact_until(8, log_dir, lambda: None)
-    step = 9
-    while not pending_path(log_dir).exists():
-        LogDirWriter.open(log_dir).close()
-        compact_until(step, log_dir, lambda: None)
-        step += 1
+    leave_pending(log_dir)
     document = json.loads(pending_path(log_dir).read_bytes())
     one = document["joins"][0]
     values = {"bytes": one["bytes"] + 1, "directory": "x/orders-7", "base_offsets": [0]}

@@ -18,7 +18,7 @@ from kminilog.columns.message_batches import messages_between
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.rows import Bits
 from kminilog.jobs.source.tasks import task_groups
-from kminilog.storage.compaction import stretch_of
+from kminilog.storage.compaction import where_is
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.segment import Segment
@@ -124,7 +124,7 @@ def _segment(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     is_begun = False
     while not is_begun:
-        found = stretch_of(log_dir.reader(topic_partition), base_offset, size_bytes)
+        found = where_is(log_dir.reader(topic_partition), base_offset, size_bytes)
         if found is None:
             return
         try:

@@ -26,7 +26,7 @@ from kminilog.jobs.spark.datasource.ranges import (
     open_reader,
     selected_ranges,
 )
-from kminilog.storage.compaction import Stretch, stretch_of
+from kminilog.storage.compaction import PlannedSegment, where_is
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import Gap, warn
 from kminilog.storage.segment import Segment
@@ -82,16 +82,16 @@ def _range_to_batches(
     where, next_offset = wanted.topic_partition, wanted.start_offset
     while True:
         reader = open_reader(log_dir, where, options)
-        stretch = stretch_of(reader, wanted.base_offset, wanted.size_bytes)
-        if stretch is None:
+        place = where_is(reader, wanted.base_offset, wanted.size_bytes)
+        if place is None:
             if options.fail_on_data_loss:
                 reason = f"the segment of offset {next_offset} has been deleted meanwhile"
                 raise lost_messages(where, log_dir, reason)
             return
-        segment, rest = stretch.segment, wanted._replace(start_offset=next_offset)
+        segment, rest = place.segment, wanted._replace(start_offset=next_offset)
         following = [one for one in reader.segments() if one.base_offset > segment.base_offset]
         try:
-            for found in _messages(rest, stretch, following):
+            for found in _messages(rest, place, following):
                 missing = range(next_offset, found["offset"][0].as_py())
                 if wanted.end_offset is not None and missing:
                     warn(_gap(wanted, segment, missing, found["position"][0].as_py()))
@@ -126,9 +126,9 @@ def _gap(wanted: SegmentRange, segment: Segment, missing: range, position: int) 
 
 
 def _messages(
-    wanted: SegmentRange, stretch: Stretch, following: Sequence[Segment]
+    wanted: SegmentRange, place: PlannedSegment, following: Sequence[Segment]
 ) -> Iterator[pa.RecordBatch]:
     if wanted.end_offset is None:
-        return messages_between(*stretch)
+        return messages_between(*place)
     after = following[0] if following else None
-    return valid_messages(stretch.segment, wanted.start_offset, wanted.end_offset, after)
+    return valid_messages(place.segment, wanted.start_offset, wanted.end_offset, after)

@@ -43,6 +43,7 @@ from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.job_digests import read_digests
+from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import (
     check_partition,
     join_segments,
@@ -98,25 +99,34 @@ def check_partitions(
         for topic in topics
     }
     for checked in tasks.map(groups, partial(_check, log_dir, checks, wanted)):
-        for topic_partition, summary in checked:
-            summaries[topic_partition].append(summary)
+        for topic_partition, found in checked:
+            summaries[topic_partition].append(found)
     if is_full:
-        there = [partition for partition in partitions if partition not in failures]
-        todo = [(log_dir.reader(partition), jobs[partition].staged) for partition in there]
-        found = tasks.map(todo, lambda one: read_digests(*one))
-        for partition, digests in zip(there, found, strict=True):
-            jobs[partition] = replace(jobs[partition], digests=digests)
-    listed = {
-        tp: [one.base_offset for one in found] for tp, found in groupby(places, itemgetter(0))
-    }
+        _add_digests(log_dir, tasks, jobs, [tp for tp in partitions if tp not in failures])
+    listed: dict[TopicPartition, list[int]] = {tp: [] for tp in partitions}
+    for place in places:
+        listed[place.topic_partition].append(place.base_offset)
     for topic_partition in partitions:
         reader, written = log_dir.reader(topic_partition), jobs[topic_partition]
-        failure = failures.get(topic_partition)
-        found = join_segments(reader, summaries[topic_partition], written, failure=failure)
-        if was_compacted(reader, listed.get(topic_partition, [])):
+        summary = join_segments(
+            reader, summaries[topic_partition], written, failure=failures.get(topic_partition)
+        )
+        if was_compacted(reader, listed[topic_partition], summaries[topic_partition]):
             check = checks[topic_partition.topic]
-            found = check_partition(reader, written, check_segment=check, is_full=is_full)
-        yield found
+            summary = check_partition(reader, written, check_segment=check, is_full=is_full)
+        yield summary
+
+
+def _add_digests(
+    log_dir: LogDir,
+    tasks: SparkTasks,
+    jobs: dict[TopicPartition, PartitionJobs],
+    partitions: Sequence[TopicPartition],
+) -> None:
+    todo = [(log_dir.reader(partition), jobs[partition].staged) for partition in partitions]
+    found = tasks.map(todo, lambda one: read_digests(*one))
+    for partition, digests in zip(partitions, found, strict=True):
+        jobs[partition] = replace(jobs[partition], digests=digests)
 
 
 def _check(
