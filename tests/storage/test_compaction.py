@@ -318,8 +318,31 @@ def test_readers_that_are_open_see_each_message_once_at_each_moment(log_dir):
     assert looks > 20
 
 
+def test_reader_that_holds_the_first_segment_open_finds_what_was_joined_to_it(log_dir):
+    """It opens the old one after the commit point, and lists when the joined one is in place."""
+    reader, values = readers_of(log_dir)[0], content_of(log_dir)[0]
+    first = reader.segments()[0].log_path
+    size, events = first.stat().st_size, list[str]()
+
+    def look() -> None:
+        if pending_path(log_dir).exists() and not events:
+            assert reader.find(0).located.position == 0
+            events.append("open")
+        if first.stat().st_size != size and len(events) == 1:
+            assert reader.log_end_offset == len(values)
+            for offset, value in enumerate(values):
+                assert reader.find(offset).located.message.value == value
+            events.append("joined")
+
+    assert compact_until(10**6, log_dir, look)
+    assert events == ["open", "joined"]
+
+
 def checked_while(log_dir: Path, moment: int, event: Callable[[], object]) -> int:
-    """Check partition 0; the event comes in front of this segment. Return how many were checked."""
+    """Check partition 0, and return how many segments were checked.
+
+    The event comes when so many are checked; before the next one, or if negative after the last.
+    """
     reader, calls = readers_of(log_dir)[0], 0
     count = len(values_of(readers_of(log_dir)[0]))
 
@@ -327,8 +350,10 @@ def checked_while(log_dir: Path, moment: int, event: Callable[[], object]) -> in
         nonlocal calls
         if calls == moment:
             event()
-        calls += 1
-        return check_segment(*arguments)
+        summary, calls = check_segment(*arguments), calls + 1
+        if calls == -moment:
+            event()
+        return summary
 
     (jobs, _) = read_small_files(log_dir).partitions_of(LogDir(log_dir).topic("orders"))
     checked = check_partition(reader, jobs, check_segment=check, is_full=True)
@@ -338,9 +363,11 @@ def checked_while(log_dir: Path, moment: int, event: Callable[[], object]) -> in
     return calls
 
 
-@pytest.mark.parametrize("moment", range(6))
+@pytest.mark.parametrize("moment", [*range(6), None])
 def test_partition_that_is_compacted_while_it_is_checked_is_checked_again(log_dir, moment):
+    """None is the moment when all its segments are checked."""
     before = segment_counts(log_dir)[0]
+    moment = -before if moment is None else moment
     assert checked_while(log_dir, moment, lambda: compacted(log_dir)) >= before
 
 
