@@ -60,6 +60,17 @@ class LogDirLock:
         os.close(self._descriptor)
 
 
+def is_abandoned(directory: Path) -> bool:
+    """Tell if a directory has such a lock, and nobody holds it: its process has ended. O(1)."""
+    if not (directory / LOCK_FILE).exists():
+        return False
+    try:
+        LogDirLock(directory).release()
+    except LogDirLockedError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class LockWait:
     """How long to wait for a lock, and by which clock; `warn` gets a line every few seconds.

@@ -8,11 +8,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.columns.staged_logs import join_runs, seal
+from kminilog.columns import staged_logs
+from kminilog.columns.staged_logs import (
+    Run,
+    RunsReader,
+    RunWriter,
+    bytes_by_partition,
+    join_logs,
+    join_runs,
+    seal,
+)
 from kminilog.errors import CorruptLogError, PublicationError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
@@ -66,7 +77,7 @@ class Job:
         return seal(log, self.staging, first_offset)
 
     def join(self, runs: list[StagedPartition]) -> StagedPartition:
-        return join_runs(self.open(self.end), self.staging, runs, self.staging)
+        return join_logs(self.open(self.end), self.staging, runs, self.staging)
 
     def publish(self, staged: StagedPartition) -> None:
         publish(self.log_dir, Manifest(JOB, "orders", [staged], {}))
@@ -84,7 +95,105 @@ def a_job(path: Path, dialect: Dialect, before: int = 3) -> tuple[Job, list[Stag
 
 @both_dialects
 @given(data=st.data())
-def test_join_runs_gives_the_files_of_plain_appends(dialect, data):
+def test_join_runs_gives_the_files_of_plain_appends_however_they_are_cut(dialect, data):
+    """Into spans and pieces; over runs, some of which have nothing for a partition."""
+    lengths = data.draw(st.lists(st.sampled_from([0, 1, 2, 7, 30]), max_size=4))
+    total, cut_bytes = sum(lengths), st.sampled_from([1, 200, 1 << 20])
+    messages = data.draw(st.lists(key_values(dialect), min_size=total, max_size=total))
+    chosen = data.draw(st.lists(st.integers(0, 2), min_size=total, max_size=total))
+    settings = data.draw(settings_that_hold(dialect, messages))
+    topic, before = Topic("orders", 3, dialect, settings), data.draw(st.sampled_from([0, 1, 2, 9]))
+    with (
+        TemporaryDirectory() as path,
+        patch("os.fsync"),
+        patch.object(staged_logs, "_BUFFER_BYTES", data.draw(cut_bytes)),
+        patch.object(staged_logs, "_PIECE_BYTES", data.draw(cut_bytes)),
+        patch.object(staged_logs, "_OPEN_FILES", 1),
+    ):
+        staging, runs, row = Path(path), [], 0
+        for number, length in enumerate(lengths):
+            writer = RunWriter(staging / f"run-{number}", topic)
+            for start in range(row, row + length, 3):
+                batch = slice(start, min(start + 3, row + length))
+                columns = (pa.array(c, pa.binary()) for c in zip(*messages[batch], strict=True))
+                writer.write(np.array(chosen[batch], np.int32), *columns)
+            row += length
+            runs.append(writer.close(staging))
+        assert [run.count for run in runs] == lengths
+        filled = sorted(set(chosen))
+        assert np.flatnonzero(bytes_by_partition(staging, runs, 3)).tolist() == filled
+        for partition in filled:
+            wanted = [m for m, p in zip(messages, chosen, strict=True) if p == partition]
+            plain = staged_log(staging / "plain", topic, partition, before)
+            plain.append(wanted)
+            once = seal(plain, staging, before)
+            log = staged_log(staging / "joined", topic, partition, before)
+            joined = join_runs(log, staging, RunsReader(staging, runs, filled))
+            assert joined == replace(once, directory=joined.directory)
+            assert files_of(staging / joined.directory) == files_of(staging / once.directory)
+
+
+def staged_log(directory: Path, topic: Topic, partition: int, first_offset: int) -> PartitionLog:
+    """A log in a directory, of a partition whose one segment has so many messages."""
+    directory.mkdir(exist_ok=True)
+    target = directory / f"target-{partition}"
+    log = PartitionLog.open(target, ORDERS_0, topic.dialect, TopicSettings())
+    log.append((None, b"") for _ in range(first_offset))
+    return open_staged_log(directory, topic, partition, target=target, first_offset=first_offset)
+
+
+def a_run(path: Path, dialect: Dialect) -> tuple[Path, Run]:
+    """The directory of a job with one run, and the messages file of that."""
+    topic = Topic("orders", 2, dialect, SETTINGS)
+    writer = RunWriter(path / "run", topic)
+    column = pa.array([b"value %d" % n for n in range(40)], pa.binary())
+    writer.write(np.arange(40, dtype=np.int32) % 2, pa.nulls(40, pa.binary()), column)
+    return path / "run" / "messages", writer.close(path)
+
+
+def join_one(path: Path, dialect: Dialect, run: Run) -> StagedPartition:
+    topic = Topic("orders", 2, dialect, SETTINGS)
+    reader = RunsReader(path, [run], [1])
+    return join_runs(staged_log(path / "joined", topic, 1, 0), path, reader)
+
+
+@pytest.mark.parametrize("position", [0, 4 * 20 + 11])
+def test_join_runs_refuses_a_run_with_other_lengths_than_its_messages_have(
+    tmp_path, dialect, position
+):
+    """A changed length in the file, or a changed size in a message."""
+    messages, run = a_run(tmp_path, dialect)
+    data = bytearray(messages.read_bytes())
+    data[len(data) // 2 + position] ^= 1
+    messages.write_bytes(data)
+    with pytest.raises(PublicationError, match="holds bytes that are no messages, or others than"):
+        join_one(tmp_path, dialect, run)
+
+
+def test_runs_that_are_not_what_their_tasks_wrote_are_refused(tmp_path, dialect):
+    messages, run = a_run(tmp_path, dialect)
+    with pytest.raises(PublicationError, match="run holds 40 messages, not 41"):
+        bytes_by_partition(tmp_path, [replace(run, count=41)], 2)
+    os.truncate(messages, run.bytes - 1)
+    told = f"holds {run.bytes - 1} bytes of messages, not {run.bytes}; all who write for a job"
+    with pytest.raises(PublicationError, match=told):
+        bytes_by_partition(tmp_path, [run], 2)
+    with pytest.raises(PublicationError, match="bytes of messages, not"):
+        join_one(tmp_path, dialect, run)
+
+
+def test_a_run_of_many_partitions_is_two_files(tmp_path, dialect):
+    topic = Topic("orders", 500, dialect, SETTINGS)
+    writer = RunWriter(tmp_path / "run", topic)
+    column = pa.array([b"v"] * 500, pa.binary())
+    writer.write(np.arange(500, dtype=np.int32), column, column)
+    writer.close(tmp_path)
+    assert sorted(os.listdir(tmp_path / "run")) == ["messages", "spans.npy"]
+
+
+@both_dialects
+@given(data=st.data())
+def test_join_logs_gives_the_files_of_plain_appends(dialect, data):
     counts = st.lists(st.sampled_from([0, 1, 1, 2, 3, 15, 40]), max_size=4)
     lengths = [data.draw(st.integers(0, 6)), *data.draw(counts)]
     total = sum(lengths)
@@ -129,7 +238,7 @@ def test_sync_staged_brings_files_and_names_to_the_disk(tmp_path, dialect, monke
         assert synced[path] == state(path)
 
 
-def test_join_runs_leaves_the_partition_alone_until_it_is_published(tmp_path, dialect):
+def test_join_logs_leaves_the_partition_alone_until_it_is_published(tmp_path, dialect):
     job, runs = a_job(tmp_path, dialect, before=1)
     files = files_of(job.target)
     job.join(runs)
@@ -157,7 +266,7 @@ def test_two_attempts_at_once_join_the_same_runs(tmp_path, dialect, before):
     assert found == [(n, value) for n, (_, value) in enumerate(values(0, before + 40))]
 
 
-def test_join_runs_refuses_a_run_with_other_bytes_than_its_task_wrote(tmp_path, dialect):
+def test_join_logs_refuses_a_run_with_other_bytes_than_its_task_wrote(tmp_path, dialect):
     job, runs = a_job(tmp_path, dialect)
     log = min((job.staging / runs[0].directory).glob("*.log"))
     log.write_bytes(log.read_bytes() + b"more")
@@ -165,14 +274,14 @@ def test_join_runs_refuses_a_run_with_other_bytes_than_its_task_wrote(tmp_path, 
         job.join(runs)
 
 
-def test_join_runs_refuses_a_run_with_another_number_of_messages(tmp_path, dialect):
+def test_join_logs_refuses_a_run_with_another_number_of_messages(tmp_path, dialect):
     job, (run, _) = a_job(tmp_path, dialect)
     with pytest.raises(PublicationError, match="holds 20 messages, not 21"):
         job.join([replace(run, next_offset=21)])
 
 
 @pytest.mark.parametrize("cut", [1, 12, 20])
-def test_join_runs_refuses_a_run_that_ends_inside_a_message(tmp_path, dialect, cut):
+def test_join_logs_refuses_a_run_that_ends_inside_a_message(tmp_path, dialect, cut):
     job, (run, _) = a_job(tmp_path, dialect)
     log = max((job.staging / run.directory).glob("*.log"))
     os.truncate(log, log.stat().st_size - cut)
@@ -180,7 +289,7 @@ def test_join_runs_refuses_a_run_that_ends_inside_a_message(tmp_path, dialect, c
         job.join([replace(run, bytes=run.bytes - cut)])
 
 
-def test_join_runs_refuses_a_size_that_no_message_can_have(tmp_path, dialect):
+def test_join_logs_refuses_a_size_that_no_message_can_have(tmp_path, dialect):
     job, runs = a_job(tmp_path, dialect)
     log = min((job.staging / runs[1].directory).glob("*.log"))
     data = bytearray(log.read_bytes())
@@ -190,7 +299,7 @@ def test_join_runs_refuses_a_size_that_no_message_can_have(tmp_path, dialect):
         job.join(runs)
 
 
-def test_join_runs_gives_its_offset_to_a_message_larger_than_a_window(tmp_path):
+def test_join_logs_gives_its_offset_to_a_message_larger_than_a_window(tmp_path):
     settings = TopicSettings(segment_bytes=8 << 20, max_message_bytes=6 << 20)
     job = Job(tmp_path, KAFKA, values(0, 7), settings)
     wanted = [b"small", bytes(5 << 20), b"small"]

@@ -1,7 +1,8 @@
 """An ingest as a process of its own, watched from outside, and processes of it that are killed.
 
-    starts    .staging/<job> appears        reading: nothing is staged yet
-              segments grow in it           staging
+    starts    .job-staging/<job>.* appears  reading: nothing is staged yet
+              segments grow in it           staging, without the lock
+              it becomes .staging/<job>     moved, under the lock
               .manifests/.pending is there  publishing
               .manifests/<job>.json is      over
 
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PROJECT = Path(__file__).parents[2]
-READING, STAGING, PUBLISHING = "reading", "staging", "publishing"
+READING, STAGING, MOVED, PUBLISHING = "reading", "staging", "moved", "publishing"
 EVERYTHING, DRIVER, WORKER, EXECUTOR, FAILURE = "all", "driver", "worker", "executor", "failure"
 JVM = "jvm"  # of the driver
 ALONE = "process without Spark"  # the local engine
@@ -60,6 +61,8 @@ class Progress:
     """How far a job is, seen from outside; `is_alive` tells if whoever does it still lives."""
 
     def __init__(self, log_dir: Path, job_id: str, is_alive: Callable[[], bool]) -> None:
+        self._working = log_dir / ".job-staging"
+        self._of_this_job = f"{job_id}.*"
         self._staging = log_dir / ".staging" / job_id
         self._pending = log_dir / ".manifests" / ".pending"
         self._committed = log_dir / ".manifests" / f"{job_id}.json"
@@ -69,12 +72,16 @@ class Progress:
     def staged_bytes(self) -> int:
         """How many bytes of messages tasks have staged so far."""
         total = 0
-        for directory, _, names in os.walk(self._staging):
-            for name in names:
-                if name.endswith(".log"):
-                    with contextlib.suppress(FileNotFoundError):
-                        total += os.stat(os.path.join(directory, name)).st_size
+        for directory in (self._staging, *self._working.glob(self._of_this_job)):
+            for inner, _, names in os.walk(directory):
+                for name in names:
+                    if name.endswith(".log"):
+                        with contextlib.suppress(FileNotFoundError):
+                            total += os.stat(os.path.join(inner, name)).st_size
         return total
+
+    def _has_begun(self) -> bool:
+        return any(self._working.glob(self._of_this_job))
 
     @property
     def is_over(self) -> bool:
@@ -83,14 +90,15 @@ class Progress:
 
     def wait_for(self, phase: str, share: float, total_bytes: int) -> bool:
         """Wait until a share of a phase has passed; False if the job was over before."""
-        if not self._until(self._staging.exists):
+        if not self._until(self._has_begun):
             return False
         if phase == READING:
             end = time.monotonic() + share * _READING_SECONDS
             return self._until(lambda: time.monotonic() > end or self.staged_bytes > 0)
         if phase == STAGING:
             return self._until(lambda: self.staged_bytes > share * total_bytes)
-        return self._until(self._pending.exists, pause_seconds=0)
+        path = self._staging if phase == MOVED else self._pending
+        return self._until(path.exists, pause_seconds=0)
 
     def _until(self, condition: Callable[[], bool], pause_seconds: float = 0.002) -> bool:
         end = time.monotonic() + _LONGEST_SECONDS

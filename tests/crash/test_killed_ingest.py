@@ -8,13 +8,21 @@ A round counts only if something was killed, or a task failed, before the job wa
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kminilog.format.dialect import DIALECTS
+from kminilog.format.names import TopicPartition
+from kminilog.storage.lock import LockWait
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine
 from tests.crash.failing_partitioner import FailsOnce
 from tests.crash.killed_ingest import (
@@ -24,6 +32,7 @@ from tests.crash.killed_ingest import (
     EXECUTOR,
     FAILURE,
     JVM,
+    MOVED,
     PUBLISHING,
     READING,
     STAGING,
@@ -84,7 +93,8 @@ class Round:
         self.plan = PLANS[number % 2]
         self.dialect = list(DIALECTS.values())[number // 2 % 2]
         is_needed_to_the_end = self.victim in (ALONE, EVERYTHING, DRIVER)  # they publish
-        phases = [READING, STAGING, PUBLISHING] if is_needed_to_the_end else [READING, STAGING]
+        ends = [MOVED, PUBLISHING] if is_needed_to_the_end else []
+        phases = [READING, STAGING, *ends]
         self.phase = (
             "tasks" if self.victim == FAILURE else phases[number // len(VICTIMS) % len(phases)]
         )
@@ -92,6 +102,7 @@ class Round:
         self.log_dir = self.directory / "log"
         self.kminilog = CommandLine(self.log_dir)
         self.has_messages = number % 3 == 1
+        self.is_beside_others = number % 5 in (0, 3)
         self.kind = TEXT if number % 3 else COLUMNS
         self.source = sources[self.kind]
         self.reading = READING_OPTIONS[self.kind]
@@ -103,6 +114,13 @@ class Round:
     def run(self) -> bool:
         """Kill it and run it again; False if it was over too early to be killed."""
         self.create_topic()
+        with others_that_append(self.log_dir) if self.is_beside_others else nullcontext([]) as own:
+            if not self.was_killed_and_ran_again():
+                return False
+        self.assert_every_row_once(own)
+        return True
+
+    def was_killed_and_ran_again(self) -> bool:
         total_bytes = sum(path.stat().st_size for path in self.source.iterdir())
         scratch = self.directory / "scratch"
         ingest = Ingest(self.log_dir, "job", scratch, *self.arguments, *self.engine())
@@ -123,7 +141,6 @@ class Round:
         finally:
             kill_all(ingest.process.pid)
             ingest.end()  # a round that does not count has not waited for it
-        self.assert_every_row_once()
         return True
 
     def engine(self) -> list[str]:
@@ -148,19 +165,22 @@ class Round:
             assert complaints[0].startswith("kminilog: "), complaints
             assert TOLD.get(self.victim, "") in complaints[0]
 
-    def assert_every_row_once(self) -> None:
-        numbers, before = [], 0
+    def assert_every_row_once(self, of_others: list[bytes]) -> None:
+        numbers, strange = [], []
         for partition in range(PARTITIONS):
             directory = self.log_dir / f"t-{partition}"
             messages = messages_in(directory, has_value_length=self.dialect.has_value_length)
-            rows = [(key, v) for key, v in messages if v is not None and b"before" not in v]
-            assert messages[len(messages) - len(rows) :] == rows
-            before += len(messages) - len(rows)
+            is_own = [v is not None and b" says " in v for _, v in messages]
+            rows = [message for message, own in zip(messages, is_own, strict=True) if own]
+            first = is_own.index(True)
+            assert messages[first : first + len(rows)] == rows  # nothing stands between them
+            strange += [v for (_, v), own in zip(messages, is_own, strict=True) if not own]
             own = [int(value.split()[2]) for _, value in rows]
             assert own == sorted(own)
             assert rows == [(key_of(value), value) for value in map(row, own)]
             numbers += own
-        assert before == BEFORE * self.has_messages
+        before = [b"before %d" % n for n in range(BEFORE)] if self.has_messages else []
+        assert Counter(strange) == Counter(before + of_others)
         assert Counter(numbers) == Counter(range(ROWS))
         against = ["--against", self.source, *self.reading, "--job", "job", "--json"]
         verified = self.kminilog("verify", "t", *against)
@@ -168,6 +188,29 @@ class Round:
         assert verified.document["verdict"] == "ok", verified.out
         assert [name for name in files_in(self.log_dir) if not ALLOWED.fullmatch(name)] == []
         assert not list(self.log_dir.glob(".*staging/*"))
+
+
+@contextmanager
+def others_that_append(log_dir: Path) -> Iterator[list[bytes]]:
+    """Append a message now and then, as a stream does; yields those that were appended."""
+    appended: list[bytes] = []
+    is_over = Event()
+
+    def append() -> None:
+        while not is_over.wait(0.02):
+            wait = LockWait(60_000, SystemClock(), lambda line: None)
+            with LogDirWriter.open(log_dir, lock_wait=wait) as writer:
+                value = b"other %d" % len(appended)
+                writer.log(TopicPartition("t", len(appended) % PARTITIONS)).append([(None, value)])
+                appended.append(value)
+
+    with ThreadPoolExecutor(1) as pool:
+        appending = pool.submit(append)
+        try:
+            yield appended
+        finally:
+            is_over.set()
+            appending.result()
 
 
 def key_of(value: bytes) -> bytes | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.columns.staged_logs import join_runs, seal
+from kminilog.columns.staged_logs import join_logs, seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -77,6 +77,6 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
                 target=log_dir / str(topic_partition),
                 first_offset=first_offset,
             )
-            runs = [join_runs(log, staging, runs, staging)]
+            runs = [join_logs(log, staging, runs, staging)]
         staged += runs
     return Manifest(f"job-{job}", "orders", staged, {})

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.columns import windows
-from kminilog.columns.staged_logs import join_runs, seal
+from kminilog.columns.staged_logs import join_logs, seal
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.message import SIZE_END, decode, encode
@@ -109,7 +109,7 @@ def test_seal_records_the_fingerprints_of_each_range(tmp_path, dialect, monkeypa
     assert staged.fingerprints == expected_rows(dialect, 7, 25, 10)
 
 
-def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dialect, monkeypatch):
+def test_join_logs_records_the_fingerprints_with_the_final_offsets(tmp_path, dialect, monkeypatch):
     monkeypatch.setattr(fingerprints, "RANGE_MESSAGES", 10)
     staging = tmp_path / "staging"
     once = stage(tmp_path / "once", dialect, 300, 25)
@@ -127,7 +127,7 @@ def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dia
         target=tmp_path,
         first_offset=300,
     )
-    joined = join_runs(log, staging, runs, staging)
+    joined = join_logs(log, staging, runs, staging)
     assert joined.fingerprints == once.fingerprints
     assert len(joined.fingerprints) == 3
 

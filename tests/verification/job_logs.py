@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.columns.partitioning import Places, chooser
-from kminilog.columns.staged_logs import join_runs, seal
+from kminilog.columns.staged_logs import join_logs, seal
 from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
@@ -118,7 +118,7 @@ class JobLogs:
                 run = self._stage(staging, staging / f"run-{row}", number, records, 0)
                 runs.setdefault(number, []).append(run)
         return [
-            join_runs(
+            join_logs(
                 self._open(staging / "joined", number, ends[TopicPartition(TOPIC, number)]),
                 staging,
                 found,

@@ -3,29 +3,25 @@
     source --> partition of each record --> segments in staging --> commit point --> publication
                        \\--> records that cannot be messages --> quarantine file --/
 
-The job holds the log dir's lock from the beginning; tasks write in staging. An engine runs the
-tasks: this process (local_engine.py) or Spark (spark/ingest). The partition of a record depends
-only on its key and its place (columns/partitioning.py), so the same source gives the same files
-each time. Source: ours.
+The job holds the log dir's lock for a moment at the beginning, to see what is there, and then only
+to publish (publishing.py). An engine runs the tasks: this process (local_engine.py) or Spark
+(spark/ingest). The partition of a record depends only on its key and its place
+(columns/partitioning.py), so the same source gives the same files each time. Source: ours.
 """
 
 import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
 from kminilog.columns.partitioning import PLACE_TEXT, checked_partitioner
-from kminilog.errors import (
-    KMiniLogError,
-    PublicationError,
-    SourceError,
-    UnknownTopicOrPartitionError,
-)
+from kminilog.errors import KMiniLogError, PublicationError, SourceError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.jobs.ingest.job_identity import (
     asked_options,
@@ -34,17 +30,24 @@ from kminilog.jobs.ingest.job_identity import (
     cut_since,
     file_facts,
 )
-from kminilog.jobs.ingest.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer, staging_of
+from kminilog.jobs.ingest.job_writer import (
+    LOCK_TIMEOUT_MS,
+    QUARANTINE_FILE,
+    job_directory,
+    log_warning,
+    open_writer,
+)
+from kminilog.jobs.ingest.publishing import StagedJob, existing_topic, publish_staged
 from kminilog.jobs.ingest.quarantine import RejectedPart, write_quarantine
-from kminilog.jobs.ingest.runs import Staged
+from kminilog.jobs.ingest.runs import Moved, Staged
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import Place, Source, files_of, locate
 from kminilog.jobs.source.source_files import SourceFile, check_outside, check_unchanged
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
 from kminilog.storage.partition_directories import Progress
-from kminilog.storage.publish.manifests import PARTITIONS, Manifest, is_under_way
-from kminilog.storage.publish.publication import publish, staging_path
+from kminilog.storage.publish.manifests import PARTITIONS, Manifest, StagedPartition
+from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic, new_topic_id
 
 PLANS = ("auto", "sorted", "runs")
@@ -70,6 +73,10 @@ class IngestEngine(Protocol):
 
         No plan changes the files. Once it returns, they are on the disk.
         """
+        ...
+
+    def join_again(self, job: StagingJob, moved: Sequence[Moved]) -> list[StagedPartition]:
+        """Give staged partitions other offsets: see `runs.join_again`."""
         ...
 
 
@@ -137,53 +144,110 @@ def ingest_with(
     `max_rejected` records may be rejected; they go to the quarantine file. With a `job_id` this is
     idempotent: a committed job with the same source and options (job_identity.py) is reported and
     not written again. Once it returns, the whole job survives a power failure. After a crash before
-    that, the topic has the whole job or nothing of it.
-    Waits up to `lock_timeout_ms` while another writer holds the lock of the log dir. `warn` gets a
-    line every few seconds of waiting, lines for what recovery has cut, and for what of a committed
-    job could not be compared or was cut off since. Raises KMiniLogErrors, LogDirLockedError,
-    SourceError and PluginError among them, and ValueError for an unknown plan or a bad number of
-    partitions; the topic is then unchanged, unless the error says that the job is committed.
+    that, the topic has the whole job or nothing of it. Other writers go on while the job works: it
+    needs the lock of the log dir for a moment at the beginning, and to publish. Each time it waits
+    up to `lock_timeout_ms` for another writer. `warn` gets a line every few seconds of waiting,
+    lines for what recovery has cut, and for what of a committed job could not be compared or was
+    cut off since. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError among them,
+    and ValueError for an unknown plan or a bad number of partitions; the topic is then unchanged,
+    unless the error says that the job is committed.
     """
     started = time.monotonic()
     if plan not in PLANS:
         raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
-    partitioner = checked_partitioner(partitioner)
+    shape = topic, partitions, dialect, settings
+    placing = checked_partitioner(partitioner), seed, plan
     is_named, job_id = job_id is not None, job_id or str(uuid4())
-    staging = staging_path(log_dir.resolve(), job_id)
-    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
-        committed = committed_job(writer.path, job_id, warn) if is_named else None
-        if committed:
-            asked = asked_options(topic, partitions, dialect, settings, partitioner, seed, plan)
-            read = source.to_json(), source.paths
-            for line in check_ingest(committed, *read, asked, max_rejected=max_rejected):
-                warn(f"job {job_id}: {line}")
-            cut_off = cut_since(writer, committed)
-            for line in cut_off:
-                warn(f"{line}; {_LOAD_AGAIN}")
-            return IngestResult(committed, time.monotonic() - started, True, cut_off)
-        target = topic_for(writer, job_id, topic, partitions, dialect, settings)
-        is_new = existing_topic(writer, topic) is None
+    staging_path(log_dir, job_id)  # is it a file name?
+    asked = _Asked(job_id, is_named, source, shape, placing, max_rejected, warn)
+    open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms, warn=warn)
+    with ExitStack() as in_the_end:
+        with open_locked(create=True) as writer:
+            if committed := asked.committed(writer):
+                return _seen(committed, started)
+            target = asked.target(writer)
+            directory = in_the_end.enter_context(job_directory(writer.path.resolve(), job_id))
+            job = asked.staging(writer, directory, target)
         files = files_of(source)
         check_outside(files, str(log_dir))
-        ends = log_end_offsets(writer, target, () if is_new else range(target.partitions))
-        job = StagingJob(
-            log_dir=str(log_dir.resolve()),
-            directory=str(staging),
-            topic=target,
-            first_offsets=[ends.get(number, 0) for number in range(target.partitions)],
-            partitioner=partitioner,
-            seed=seed,
-            max_rejected=max_rejected,
-            python_path=sys.path,
-        )
         engine.start()
         started = time.monotonic()
-        with staging_of(writer.path, job_id):
-            progress(f"reading {source}")
-            manifest = _stage(engine, source, files, job, plan, job_id)
-            progress(f"publishing {manifest.facts['count']} messages")
-            _publish(writer, target, manifest, is_new=is_new, progress=progress)
-    return IngestResult(manifest, time.monotonic() - started, already_committed=False)
+        progress(f"reading {source}")
+        manifest = _stage(engine, source, files, job, plan, job_id)
+        published = publish_staged(
+            StagedJob(manifest, directory, target, job.is_new),
+            open_locked,
+            asked.committed,
+            partial(engine.join_again, job),
+            progress,
+        )
+    if not isinstance(published, StagedJob):
+        return _seen(published, started)
+    return IngestResult(published.manifest, time.monotonic() - started, already_committed=False)
+
+
+_Committed = tuple[Manifest, list[str]]
+
+
+def _seen(committed: _Committed, started: float) -> IngestResult:
+    manifest, cut_off = committed
+    return IngestResult(manifest, time.monotonic() - started, True, cut_off)
+
+
+_Shape = tuple[str, int | None, Dialect | None, TopicSettings | None]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A job as it is asked for, beside what is in the log dir; the caller holds the lock."""
+
+    job_id: str
+    is_named: bool  # by the user: else it is new
+    source: Source
+    shape: _Shape  # name, partitions, dialect and settings of its topic; None was not requested
+    placing: tuple[str, int, str]  # partitioner, seed, plan
+    max_rejected: int
+    warn: Callable[[str], None]
+
+    def committed(self, writer: LogDirWriter) -> _Committed | None:
+        """Return the manifest of this job if it is committed, and what was cut off since.
+
+        If not, raise PublicationError for a topic of another shape.
+        """
+        find = committed_job if self.is_named else lambda *_: None
+        manifest = find(writer.path, self.job_id, self.warn)
+        if manifest is None:
+            topic_for(writer, self.job_id, *self.shape)
+            return None
+        read = self.source.to_json(), self.source.paths
+        options = asked_options(*self.shape, *self.placing)
+        for line in check_ingest(manifest, *read, options, max_rejected=self.max_rejected):
+            self.warn(f"job {self.job_id}: {line}")
+        cut_off = cut_since(writer, manifest)
+        for line in cut_off:
+            self.warn(f"{line}; {_LOAD_AGAIN}")
+        return manifest, cut_off
+
+    def target(self, writer: LogDirWriter) -> Topic:
+        """Return the topic of the job; raise an error now if one of its partitions is damaged."""
+        topic = topic_for(writer, self.job_id, *self.shape)
+        if existing_topic(writer, topic.name):
+            log_end_offsets(writer, topic, range(topic.partitions))
+        return topic
+
+    def staging(self, writer: LogDirWriter, directory: Path, target: Topic) -> StagingJob:
+        """Return what the tasks of the job must know."""
+        partitioner, seed, _ = self.placing
+        return StagingJob(
+            log_dir=str(writer.path.resolve()),
+            directory=str(directory),
+            topic=target,
+            is_new=existing_topic(writer, target.name) is None,
+            partitioner=partitioner,
+            seed=seed,
+            max_rejected=self.max_rejected,
+            python_path=sys.path,
+        )
 
 
 def topic_for(
@@ -214,13 +278,6 @@ def topic_for(
     return topic
 
 
-def existing_topic(writer: LogDirWriter, name: str) -> Topic | None:
-    """Return a topic of a log dir; None if it has none with this name."""
-    with suppress(UnknownTopicOrPartitionError):
-        return writer.topic(name)
-    return None
-
-
 def _stage(
     engine: IngestEngine,
     source: Source,
@@ -243,7 +300,7 @@ def _stage(
         raise _too_many(staged.rejected, job.max_rejected, source, files)
     if not count + rejected:
         raise SourceError(str(source), reason="it holds no records")
-    write_quarantine(Path(job.log_dir), job_id, source, files, staged.rejected)
+    write_quarantine(Path(job.directory, QUARANTINE_FILE), source, files, staged.rejected)
     facts = {
         "source": source.to_json(),
         **file_facts(files),
@@ -279,17 +336,3 @@ def _too_many(
     more = f"; {total} rejected in all, --max-rejected allows {at_most}"
     where = locate(source, files, [first.first])[first.first]
     return SourceError(where, reason=first.reason + more)
-
-
-def _publish(
-    writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool, progress: Progress
-) -> None:
-    try:
-        if is_new:
-            writer.create_topic(topic, progress=lambda step: progress(f"creating {step}"))
-        publish(writer.path, manifest, writer.ends)
-    except (OSError, PublicationError):
-        is_left = is_new and not is_under_way(writer.path, manifest.job_id)
-        if is_left and existing_topic(writer, topic.name) == topic:
-            writer.delete_topic(topic.name)
-        raise

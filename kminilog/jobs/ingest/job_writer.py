@@ -1,4 +1,7 @@
-"""The writer of a log dir, as a job opens it, and the staging directory of a job.
+"""The writer of a log dir, as a job opens it, and the directories of a job.
+
+    .job-staging/<any>/   while it works, without the lock of the log dir
+    .staging/<job>/       the same directory while it publishes, under the lock
 
 The writer waits for the lock of the log dir, and reports what recovery has cut. A caller without a
 better place for such lines gets them in Python's log `kminilog`, as warnings. By default Python
@@ -6,23 +9,25 @@ writes these to stderr. In a data source that is the stderr of Spark's JVM. Sour
 """
 
 import logging
+import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 from kminilog.columns.segment_scan import FAST
 from kminilog.errors import LogDirError, PublicationError
-from kminilog.storage.lock import LockWait
+from kminilog.storage.files import sync
+from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import is_under_way, pending_manifest, quarantine_path
-from kminilog.storage.publish.publication import staging_path
+from kminilog.storage.publish.publication import JOB_STAGING_DIR, staging_path
 from kminilog.system import SystemClock
 
 LOCK_TIMEOUT_MS = 60_000
-RUNS_DIR = ".spark-staging"
-"""Where tasks write without the lock. Each job has a directory of its own in it."""
+QUARANTINE_FILE = "rejected.jsonl"
+"""The quarantine file of a job in its own directory, if it has one, until the job publishes."""
 
 log_warning: Callable[[str], None] = logging.getLogger("kminilog").warning
 
@@ -48,18 +53,42 @@ def open_writer(
 
 
 @contextmanager
-def staging_of(log_dir: Path, job_id: str) -> Iterator[Path]:
-    """Yield an empty staging directory, in which a job writes and publishes.
+def job_directory(log_dir: Path, job_id: str) -> Iterator[Path]:
+    """Yield a new directory, in which a job writes without the lock of the log dir; delete it then.
+
+    The caller holds the lock when this begins, and may release it at once. The directory has a lock
+    of its own: if the job dies, the next writer of the log dir deletes what it has left. Raises
+    PublicationError in place of OSError.
+    """
+    directory = log_dir / JOB_STAGING_DIR / f"{job_id}.{uuid4().hex[:8]}"
+    with ExitStack() as in_the_end:
+        try:
+            directory.mkdir(parents=True)
+            in_the_end.callback(LogDirLock(directory).release)
+            in_the_end.callback(clear_directory, directory)
+            yield directory
+        except OSError as error:
+            raise PublicationError(job_id, reason=f"cannot write: {error}") from error
+
+
+@contextmanager
+def publishing_from(log_dir: Path, job_id: str, directory: Path) -> Iterator[None]:
+    """Move what a job has staged to where it publishes from, with the quarantine file beside it.
 
     The caller holds the lock. If the job does not reach its commit point, everything that it wrote
     is deleted. Raises PublicationError if a write fails before the commit point, and LogDirError if
     one fails after it: then the next writer completes the publication.
     """
-    staging = staging_path(log_dir, job_id)
-    clear_directory(staging)  # tasks of a killed job may still have written there
+    staging, quarantine = staging_path(log_dir, job_id), quarantine_path(log_dir, job_id)
     try:
-        staging.mkdir(parents=True)
-        yield staging
+        staging.parent.mkdir(exist_ok=True)
+        os.replace(directory, staging)
+        if (staging / QUARANTINE_FILE).exists():
+            quarantine.parent.mkdir(exist_ok=True)
+            os.replace(staging / QUARANTINE_FILE, quarantine)
+            sync(quarantine.parent)
+            sync(log_dir)
+        yield
     except OSError as error:
         if not is_under_way(log_dir, job_id):
             raise PublicationError(job_id, reason=f"cannot write: {error}") from error
@@ -70,7 +99,7 @@ def staging_of(log_dir: Path, job_id: str) -> Iterator[Path]:
         raise LogDirError(str(log_dir), reason=reason) from error
     finally:
         if not is_under_way(log_dir, job_id):
-            quarantine_path(log_dir, job_id).unlink(missing_ok=True)
+            quarantine.unlink(missing_ok=True)
         if not (pending := pending_manifest(log_dir)) or pending.job_id != job_id:
             clear_directory(staging)
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 
 from kminilog.errors import LogDirError
-from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined
+from kminilog.jobs.ingest.runs import Moved, RunsWriter, Staged, join_again, joined
 from kminilog.jobs.ingest.staging import StagingJob, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
+from kminilog.storage.publish.manifests import StagedPartition
 
 
 class LocalIngest:
@@ -47,6 +48,10 @@ class LocalIngest:
         staged.plan = "runs" if plan == "auto" else plan
         staged.content = content_digest(files, LocalTasks())
         return staged
+
+    def join_again(self, job: StagingJob, moved: Sequence[Moved]) -> list[StagedPartition]:
+        """Give staged partitions other offsets."""
+        return join_again(LocalTasks(), job, moved)
 
     def _batches(self, columns: Columns[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         count = 0

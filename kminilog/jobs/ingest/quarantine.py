@@ -1,7 +1,8 @@
 """Records that cannot be messages of their topic: why, and the file that keeps them.
 
     task     rejected-0.jsonl, rejected-1.jsonl ...    each in source order, with places
-    driver   <log dir>/.quarantine/<job id>.jsonl      all of them merged, with files and lines
+    driver   rejected.jsonl                            all of them merged, with files and lines
+             <log dir>/.quarantine/<job id>.jsonl      there it goes when the job publishes
 
 A record cannot be a message if it cannot be decoded, if its value is null and the dialect has no
 place for that, or if it is too large. In the quarantine file of a job it is one JSON object with
@@ -32,8 +33,7 @@ from kminilog.jobs.source.description import Place, Source, locations
 from kminilog.jobs.source.places import PLACE_COLUMNS
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
-from kminilog.storage.files import naming, sync
-from kminilog.storage.publish.manifests import quarantine_path
+from kminilog.storage.files import naming
 from kminilog.storage.topics import Topic
 
 # ---- why
@@ -132,29 +132,22 @@ class RejectedWriter:
 
 
 def write_quarantine(
-    log_dir: Path,
-    job_id: str,
-    source: Source,
-    files: Sequence[SourceFile],
-    parts: Sequence[RejectedPart],
+    path: Path, source: Source, files: Sequence[SourceFile], parts: Sequence[RejectedPart]
 ) -> None:
-    """Write the quarantine file of a job; without `parts`, write nothing.
+    """Write the quarantine file of a job to a path in staging; without `parts`, write nothing.
 
-    Once it returns, the file survives a power failure. Text and JSON files with rejected records
-    are read up to the last of these, to count lines. Raises OSError and SourceError.
+    Once it returns, the content of the file survives a power failure. Text and JSON files with
+    rejected records are read up to the last of these, to count lines. Raises OSError and
+    SourceError.
     """
     if not parts:
         return
-    path = quarantine_path(log_dir, job_id)
-    path.parent.mkdir(exist_ok=True)
     records = heapq.merge(*map(_read_part, parts), key=itemgetter(0))
     with naming(path), open(path, "w", encoding="utf-8") as file:
         for record in _with_lines(source, files, records):
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    sync(path.parent)
-    sync(log_dir)
 
 
 def _read_part(part: RejectedPart) -> Iterator[tuple[Place, Record]]:

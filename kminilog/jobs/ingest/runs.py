@@ -1,40 +1,46 @@
 """The plan *runs*: no shuffle. Each task writes what it reads; a second job puts the offsets in.
 
     task 1   records 0-4   t-0: a c    t-1: b d e        a run: an unbroken stretch of the source,
-    task 2   records 5-8   t-0: f      t-1: g h i        by partition, with offsets from 0
+    task 2   records 5-8   t-0: f      t-1: g h i        by partition, without offsets
     joined                 t-0: a c f  t-1: b d e g h i  runs in source order, offsets as they go on
 
-A task reads neighbouring pieces of files, or neighbouring row groups: one run. Joining is a second,
-small job: it copies the messages, and puts only offsets into them (columns/staged_logs.py). It
-reads the runs and writes a directory of its own. So it is idempotent: Spark may repeat it, or run
-two attempts at once. This module does not know when this plan is taken. Source: ours.
+A task reads neighbouring pieces of files, or neighbouring row groups: one run, in two files
+(columns/staged_logs.py). Joining is a second, small job: each task copies the messages of some
+partitions, and puts only offsets into them. It writes a directory of its own. So it is idempotent:
+Spark may repeat it, or run two attempts at once. This module does not know when this plan is taken.
+Source: ours.
 """
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
-from kminilog.columns.staged_logs import RunWriter, by_partition, join_runs
+from kminilog.columns.staged_logs import (
+    Run,
+    RunsReader,
+    RunWriter,
+    bytes_by_partition,
+    join_logs,
+    join_runs,
+)
 from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter, screen
-from kminilog.jobs.ingest.staging import StagingJob, TaskResult, writing_to
+from kminilog.jobs.ingest.staging import Staging, StagingJob, TaskResult, writing_to
 from kminilog.jobs.source.description import Place
 from kminilog.jobs.source.places import places_of
 from kminilog.jobs.source.tasks import Tasks, task_groups
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import sync_staged
 
-_BUFFER_ROWS = 1 << 16
-_BUFFER_BYTES = 16 << 20
 
-
-@dataclass
-class Run:
-    """An unbroken stretch of the source from `first` on, and its messages by partition."""
+class FoundRun(NamedTuple):
+    """The run of an unbroken stretch of the source from `first` on."""
 
     first: Place
-    partitions: list[StagedPartition]
+    run: Run
 
 
 @dataclass
@@ -51,49 +57,36 @@ class Staged:
 
 
 class RunsWriter:
-    """Writes the records of one task as a run. Memory stays at a few times the buffer."""
+    """Writes the records of one task as a run. Memory stays at a few times its buffer."""
 
     def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
         self._job = job
         self._rejected = rejected
         self._choose = job.chooser()
-        self._buffer: list[pa.RecordBatch] = []
-        self._buffer_bytes = 0
         self._first: Place | None = None
         self._writer = RunWriter(attempt / "run", job.topic)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take records; they stay in memory until there are enough to divide by partition."""
+        """Take records, choose their partitions and write them."""
         if not len(batch):
             return
         if self._first is None:
             self._first = Place(*(int(part[0]) for part in places_of(batch.slice(0, 1))))
-        batch = screen(batch, self._job.topic)
-        self._buffer.append(batch)
-        self._buffer_bytes += batch.nbytes
-        if sum(map(len, self._buffer)) >= _BUFFER_ROWS or self._buffer_bytes >= _BUFFER_BYTES:
-            self._flush()
+        fine = self._rejected.take_out(pa.Table.from_batches([screen(batch, self._job.topic)]))
+        if len(fine):
+            key, value = fine.column("key"), fine.column("value")
+            self._writer.write(self._choose(key, places_of(fine)), key, value)
 
-    def close(self) -> list[Run]:
+    def close(self) -> list[FoundRun]:
         """Write the rest and return the run, if there is one. Joining flushes it."""
-        if self._buffer:
-            self._flush()
-        partitions = self._writer.close(Path(self._job.directory))
-        return [] if self._first is None else [Run(self._first, partitions)]
-
-    def _flush(self) -> None:
-        table = pa.Table.from_batches(self._buffer).combine_chunks()  # to be divided faster
-        self._buffer, self._buffer_bytes = [], 0
-        table = self._rejected.take_out(table)
-        if len(table):
-            chosen = self._choose(table.column("key"), places_of(table))
-            self._writer.write(chosen, table.column("key"), table.column("value"))
+        run = self._writer.close(Path(self._job.directory))
+        return [] if self._first is None else [FoundRun(self._first, run)]
 
 
 def joined(tasks: Tasks, job: StagingJob, results: Sequence[TaskResult]) -> Staged:
     """Return what is staged once the runs of all tasks are joined."""
-    runs = sorted((run for result in results for run in result.written), key=lambda run: run.first)
-    return Staged("runs", join(tasks, job, runs), rejected_parts(results))
+    found = sorted((run for result in results for run in result.written), key=lambda run: run.first)
+    return Staged("runs", join(tasks, job, [run for _, run in found]), rejected_parts(results))
 
 
 def rejected_parts(results: Sequence[TaskResult]) -> list[RejectedPart]:
@@ -101,24 +94,56 @@ def rejected_parts(results: Sequence[TaskResult]) -> list[RejectedPart]:
     return [part for result in results for part in result.rejected]
 
 
-def join(tasks: Tasks, job: StagingJob, runs: Sequence[Run]) -> list[StagedPartition]:
+def join(tasks: Tasks, job: Staging, runs: Sequence[Run]) -> list[StagedPartition]:
     """Join the runs of each partition in tasks, and return one staged partition for each.
 
-    Once it returns, the joined files are on the disk. O(bytes). Raises what `tasks` raises.
+    Their offsets go on where the partition ends when a task begins with it. Once it returns, the
+    joined files are on the disk, and the runs are gone. O(bytes). Raises PublicationError if a run
+    is not what its task wrote, and what `tasks` raises.
     """
-    todo = by_partition(staged for run in runs for staged in run.partitions)
-    groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=tasks.cores)
-    joined = tasks.map(groups, lambda group: _join(job, group))
+    sizes = bytes_by_partition(Path(job.directory), runs, job.topic.partitions).tolist()
+    todo = [partition for partition, size_bytes in enumerate(sizes) if size_bytes]
+    groups = task_groups(todo, sizes.__getitem__, cores=tasks.cores)
+    joined = tasks.map(groups, lambda partitions: _join(job, runs, partitions))
+    for run in runs:
+        shutil.rmtree(Path(job.directory, run.directory), ignore_errors=True)
     return [staged for group in joined for staged in group]
 
 
-def _join(job: StagingJob, group: Sequence[Sequence[StagedPartition]]) -> list[StagedPartition]:
-    staging = Path(job.directory)
+def _join(job: Staging, runs: Sequence[Run], partitions: Sequence[int]) -> list[StagedPartition]:
+    staging, attempt = Path(job.directory), job.new_attempt()
     with writing_to(job.log_dir):
-        attempt = job.new_attempt()
-        logs = (job.open_log(attempt, runs[0].partition) for runs in group)
-        joined = [
-            join_runs(log, staging, runs, staging) for log, runs in zip(logs, group, strict=True)
-        ]
+        reader = RunsReader(staging, runs, partitions)
+        joined = [join_runs(job.open_log(attempt, p), staging, reader) for p in partitions]
+        sync_staged(staging, joined)
+        return joined
+
+
+class Moved(NamedTuple):
+    """A staged partition whose messages must get other offsets, from `first_offset` on."""
+
+    staged: StagedPartition
+    first_offset: int
+
+
+def join_again(tasks: Tasks, job: Staging, moved: Sequence[Moved]) -> list[StagedPartition]:
+    """Give staged partitions other offsets, in tasks, and return them; delete the old ones.
+
+    Once it returns, they are on the disk. O(bytes). Raises what `tasks` raises.
+    """
+    groups = task_groups(moved, lambda one: one.staged.bytes, cores=tasks.cores)
+    joined = tasks.map(groups, lambda group: _join_again(job, group))
+    for one in moved:
+        shutil.rmtree(Path(job.directory, one.staged.directory), ignore_errors=True)
+    return [staged for group in joined for staged in group]
+
+
+def _join_again(job: Staging, moved: Sequence[Moved]) -> list[StagedPartition]:
+    staging, attempt = Path(job.directory), job.new_attempt()
+    with writing_to(job.log_dir):
+        joined = []
+        for one in moved:
+            log = job.open_log(attempt, one.staged.partition, one.first_offset)
+            joined.append(join_logs(log, staging, [one.staged], staging))
         sync_staged(staging, joined)
         return joined

@@ -1,6 +1,6 @@
 """Tasks that write in staging.
 
-    .staging/<job>/<attempt>/...    each attempt of a task has a directory of its own
+    <the job's directory>/<attempt>/...    each attempt of a task has a directory of its own
 
 A `TaskWriter` decides what a task does with its records. In the end it returns a result. Nothing is
 published here.
@@ -10,8 +10,8 @@ nobody reads. Once the job's directory is deleted, they fail at the next file th
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,36 +21,69 @@ import pyarrow as pa
 
 from kminilog.columns.partitioning import Choose, chooser
 from kminilog.errors import LogDirError, WriteFailedError, in_words
+from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.publication import open_staged_log
+from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import Topic
 
 
 @dataclass(frozen=True)
-class StagingJob:
-    """What the tasks of a job must know.
-
-    `first_offsets` has the first free offset of each partition. `python_path` is the driver's,
-    because the module of a user's partitioner may stand there.
-    """
+class Staging:
+    """Where the tasks of a job write, and for which topic; `is_new` if the job will create it."""
 
     log_dir: str
     directory: str
     topic: Topic
-    first_offsets: list[int]
-    partitioner: str
-    seed: int
-    max_rejected: int
-    python_path: list[str]
+    is_new: bool = False
 
-    def open_log(self, attempt: Path, partition: int) -> PartitionLog:
-        """Return a new log in the directory of an attempt, to be appended to this partition."""
-        target = Path(self.log_dir, str(self.topic.partition(partition)))
-        first_offset = self.first_offsets[partition]
+    def open_log(
+        self, attempt: Path, partition: int, first_offset: int | None = None
+    ) -> PartitionLog:
+        """Return a new log in the directory of an attempt, to be appended to this partition.
+
+        Its messages get offsets from `first_offset` on; by default from where the partition ends
+        now. No lock holds it there, so the job compares again when it publishes.
+        """
+        topic_partition = self.topic.partition(partition)
+        target = Path(self.log_dir, str(topic_partition))
+        if first_offset is None:
+            first_offset = 0 if self.is_new else self._end(target, topic_partition)
         return open_staged_log(
             attempt, self.topic, partition, target=target, first_offset=first_offset
         )
+
+    def _end(self, target: Path, topic_partition: TopicPartition) -> int:
+        topic = self.topic
+        files = VisibleFiles(target, topic_partition, topic.dialect)
+        reader = PartitionReader(
+            target, topic_partition, topic.dialect, topic.settings, files=files
+        )
+        return reader.log_end_offset
+
+    def new_attempt(self) -> Path:
+        """Return a new directory in staging.
+
+        Raises FileNotFoundError if the job's directory is gone, because the job has ended.
+        """
+        attempt = Path(self.directory, uuid4().hex)
+        attempt.mkdir()
+        return attempt
+
+
+@dataclass(frozen=True)
+class StagingJob(Staging):
+    """What the tasks of an ingest must know.
+
+    `python_path` is the driver's, because the module of a user's partitioner may stand there.
+    """
+
+    partitioner: str = "default-2.4"
+    seed: int = 0
+    max_rejected: int = 0
+    python_path: Sequence[str] = ()
 
     def chooser(self) -> Choose:
         """Return a new function that chooses the partitions of records; a task makes its own.
@@ -61,15 +94,6 @@ class StagingJob:
         return chooser(
             self.partitioner, self.topic.partitions, seed=self.seed, topic=self.topic.name
         )
-
-    def new_attempt(self) -> Path:
-        """Return a new directory in staging.
-
-        Raises FileNotFoundError if the job's directory is gone, because the job has ended.
-        """
-        attempt = Path(self.directory, uuid4().hex)
-        attempt.mkdir()
-        return attempt
 
 
 class TaskWriter(Protocol):
@@ -104,11 +128,11 @@ def run_task(
     """
     with writing_to(job.log_dir):
         attempt = job.new_attempt()
-        rejected = RejectedWriter(attempt, job.max_rejected)
-        writer = make_writer(job, attempt, rejected)
-        for batch in filter(len, batches):
-            writer.write(batch)
-        return TaskResult(writer.close(), rejected.close())
+        with closing(RejectedWriter(attempt, job.max_rejected)) as rejected:
+            writer = make_writer(job, attempt, rejected)
+            for batch in filter(len, batches):
+                writer.write(batch)
+            return TaskResult(writer.close(), rejected.close())
 
 
 @contextmanager

@@ -1,16 +1,18 @@
 """Publication: a job's files become part of a topic, all of them or none.
 
-    .staging/<job>/<attempt>/<topic-partition>/   segments that one attempt of a task has written
+    .job-staging/<any>/                           the job works here, without the lock
+    .staging/<job>/<attempt>/<topic-partition>/   its segments, under the lock: the same directory
     .staging/<job>/.replaced/<topic-partition>/   copies of the segments they replace, for readers
     .manifests/.pending                           the commit point: from here on the job will finish
     .last-jobs                                    names this job as the last one of its topic
     .manifests/<job>.json                         all its files are in their partitions
 
-A job writes segments with `PartitionLog` into its staging directory. `publish` writes the pending
-manifest atomically: this is the one commit point. Then it renames the files into place, and renames
-the manifest. After a crash the next holder of the lock calls `finish_or_sweep`. That finishes the
-renames of a pending job, and deletes all other staging directories. Manifests stay, for
-verification. The caller holds the lock throughout. This module knows no Spark. Source: ours.
+A job writes segments with `PartitionLog`, and moves their directory into `.staging` once it holds
+the lock and their offsets are right. `publish` writes the pending manifest atomically: this is the
+one commit point. Then it renames the files into place, and renames the manifest. After a crash the
+next holder of the lock calls `finish_or_sweep`. That finishes the renames of a pending job, and
+deletes what other dead jobs have staged. Manifests stay, for verification. Whoever publishes or
+sweeps holds the lock. This module knows no Spark. Source: ours.
 """
 
 import os
@@ -24,6 +26,7 @@ from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.files import check_real_directory, naming, replace_file, sync, sync_all
+from kminilog.storage.lock import is_abandoned
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
@@ -45,6 +48,9 @@ from kminilog.storage.topics import Topic
 
 INDEX_COPY_SUFFIX = ".index.copy"
 """Of the second index of a joined segment in staging."""
+JOB_STAGING_DIR = ".job-staging"
+"""Where jobs write without the lock of the log dir. Each has a directory of its own in it."""
+_STAGING_DIRS = (STAGING_DIR, JOB_STAGING_DIR)
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
@@ -141,15 +147,22 @@ def finish_pending(log_dir: Path) -> str | None:
 def finish_or_sweep(log_dir: Path) -> list[str]:
     """Finish the pending job, delete what other crashed jobs left; return the ids of finished ones.
 
-    Deletes all staging directories, and quarantine files of jobs that were never committed.
-    Raises as `finish_pending`, and NotADirectoryError for a link that leads out of the log dir.
+    Deletes all that jobs staged under the lock, what they staged without it if they have died, and
+    quarantine files of jobs that were never committed. Raises as `finish_pending`, and
+    NotADirectoryError for a link that leads out of the log dir.
     """
-    for directory in (pending_path(log_dir).parent, log_dir / STAGING_DIR):
+    for directory in (pending_path(log_dir).parent, *map(log_dir.joinpath, _STAGING_DIRS)):
         check_real_directory(directory)
     finished = finish_pending(log_dir)
     pending_path(log_dir).with_name(f"{PENDING_FILE}.tmp").unlink(missing_ok=True)
     sweep_quarantine(log_dir)
-    shutil.rmtree(log_dir / STAGING_DIR, ignore_errors=True)
+    staging = log_dir / STAGING_DIR
+    shutil.rmtree(staging, ignore_errors=True)
+    for directory in filter(is_abandoned, (log_dir / JOB_STAGING_DIR).glob("*")):
+        staging.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # moved first: a task that goes on fails at the next file
+            os.replace(directory, staging / directory.name)
+    shutil.rmtree(staging, ignore_errors=True)
     return [finished] if finished else []
 
 

@@ -61,9 +61,8 @@ class Jobs:
     def job(self, job_id, partitioner="default-2.4"):
         directory = staging_path(self.path, job_id)
         directory.mkdir(parents=True)
-        ends = [self.first_offset] * self.topic.partitions
         return StagingJob(
-            str(self.path), str(directory), self.topic, ends, partitioner, 0, 10**6, []
+            str(self.path), str(directory), self.topic, False, partitioner, 0, 10**6, []
         )
 
     def run_task(self, job, make_writer, batches):

@@ -44,9 +44,9 @@ def test_rejected_records_of_several_tasks_are_merged_in_source_order(tmp_path):
         (1, Place(0, 0, 0), "r0"),
         (2, Place(0, 2, 1), "r1"),
     ]
-    write_quarantine(tmp_path, "j", source, list_files(source.paths), parts)
+    write_quarantine(tmp_path / "q.jsonl", source, list_files(source.paths), parts)
     a, b = str(tmp_path / "a.txt"), str(tmp_path / "b.gz")
-    assert read_lines(quarantine_path(tmp_path, "j")) == [
+    assert read_lines(tmp_path / "q.jsonl") == [
         {"file": a, "line": 1, "position": 0, "reason": "r0", "key": "", "value": None},
         {"file": a, "line": 2, "position": 2, "reason": "r1", "key": "k", "value_base64": "/w=="},
         {"file": a, "line": 3, "position": 4, "reason": "r2", "key": None, "value": None},

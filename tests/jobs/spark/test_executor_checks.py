@@ -18,7 +18,7 @@ NO_KMINILOG = "import sys; sys.modules['kminilog'] = None"
 NO_EXTRAS = "import sys; sys.modules.update(numpy=None, pyarrow=None)"
 OTHER_KMINILOG = "import kminilog; kminilog.__version__ = '0.0.1'"
 NO_FILES = "ulimit -f 0"
-NO_STAGING = 'rm -rf "{log_dir}/.spark-staging"'
+NO_STAGING = 'rm -rf "{log_dir}/.job-staging"'
 NO_TOPIC = 'mv "{log_dir}/orders.json" "{log_dir}/gone"'
 Workers = Callable[..., None]
 
@@ -57,7 +57,7 @@ def test_cluster_that_can_do_it_passes_and_nothing_is_left(spark, workers, log_d
     check_cluster(spark, log_dir)
     check_cluster(spark, log_dir, needed_bytes=1)
     assert files_of(log_dir) == before
-    assert not list((log_dir / ".spark-staging").iterdir())
+    assert not list((log_dir / ".job-staging").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_cluster_that_cannot_do_it_is_one_clear_line(
     with pytest.raises(KMiniLogError, match=error) as caught:
         check_cluster(spark, log_dir, needed_bytes=1)
     assert "\n" not in str(caught.value)
-    assert not list((log_dir / ".spark-staging").glob("*"))
+    assert not list((log_dir / ".job-staging").glob("*"))
 
 
 def test_job_that_needs_more_space_than_there_is_is_one_clear_line(spark, log_dir):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,12 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source import pieces
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.spark.ingest.job import IngestResult, ingest
+from kminilog.jobs.spark.ingest.job import IngestResult, SparkIngest, ingest
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.log_content import content_of, files_of
@@ -368,11 +370,10 @@ def test_ingest_beside_another_writer_is_refused(run, log_dir, text):
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
 def test_ingest_whose_staging_cannot_be_written_is_refused(fails, log_dir, text, monkeypatch, plan):
     """The tasks find no staging directory, as on executors that do not share the log dir."""
-    real = Path.mkdir
 
-    def mkdir(path: Path, *arguments: Any, **options: Any) -> None:
-        if STAGING_DIR not in path.parts:
-            real(path, *arguments, **options)
+    def start(engine: SparkIngest) -> None:
+        for directory in (log_dir / JOB_STAGING_DIR).iterdir():
+            shutil.rmtree(directory)
 
-    monkeypatch.setattr(Path, "mkdir", mkdir)
+    monkeypatch.setattr(SparkIngest, "start", start)
     fails(KMiniLogError, "a task cannot write its staged files: .*No such file", text, plan=plan)

@@ -17,6 +17,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import publication
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
@@ -94,7 +95,7 @@ def test_ingest_with_a_class_that_fails_names_the_record(
         ingest(spark, log_dir, source, **options(plan, partitioner=CLASSES + name))
     assert "\n" not in str(caught.value)
     assert files_of(log_dir / "t-0") == before
-    assert not list((log_dir / STAGING_DIR).iterdir())
+    assert not list((log_dir / JOB_STAGING_DIR).iterdir())
 
 
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
@@ -112,7 +113,7 @@ def test_ingest_on_a_full_disk_is_refused_and_leaves_nothing(spark, tmp_path, nu
     partitioner = CLASSES + "OnAFullDisk"
     with pytest.raises(KMiniLogError, match=r"cannot write its staged files: .*File too large"):
         ingest(spark, log_dir, source, **options("runs", partitioner=partitioner))
-    assert not list((log_dir / STAGING_DIR).iterdir())
+    assert not list((log_dir / JOB_STAGING_DIR).iterdir())
     assert not list(log_dir.glob("t*"))
 
 
@@ -133,7 +134,7 @@ def test_ingest_that_fills_a_small_disk_changes_nothing_and_succeeds_with_more_s
         ingest(spark, disk / "log", source, **options(plan))
     assert "\n" not in str(caught.value)
     assert files_of(disk / "log" / "t-0") == before
-    assert not list((disk / "log" / STAGING_DIR).iterdir())
+    assert not list((disk / "log" / JOB_STAGING_DIR).iterdir())
     subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
     assert not ingest(spark, disk / "log", source, **options(plan)).already_committed
     content = content_of(disk / "log", "t")
@@ -171,7 +172,7 @@ def test_ingest_whose_driver_died_is_done_once_when_it_is_run_again(
         if moment == "after it":
             patch.setattr(publication, "_finish", snapshot(publication._finish))
         else:
-            patch.setattr("kminilog.jobs.ingest.job.publish", snapshot(publication.publish))
+            patch.setattr("kminilog.jobs.ingest.publishing.publish", snapshot(publication.publish))
         ingest(spark, log_dir, source, **options(plan, max_rejected=1))
     assert list((dead / STAGING_DIR / "j").iterdir())
     assert len(list((dead / QUARANTINE_DIR).iterdir())) == 1

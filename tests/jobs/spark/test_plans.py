@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.columns import staged_logs
 from kminilog.columns.unnumbered import join_groups
 from kminilog.format.dialect import DIALECTS
-from kminilog.jobs.ingest import runs as runs_module
-from kminilog.jobs.ingest.runs import RunsWriter, _join
+from kminilog.jobs.ingest.runs import RunsWriter, _join, join
+from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.jobs.spark.ingest.placing import pack, places_of, unpack
 from kminilog.jobs.spark.ingest.plans import SortedWriter, _suitable
 from kminilog.storage.log_dir import LogDir
@@ -31,7 +32,7 @@ from tests.log_content import content_of, files_of
     partitions=st.sampled_from([1, 3]),
     partitioner=st.sampled_from(["default-2.4", "round-robin", "random"]),
     cuts=st.lists(st.integers(0, 60), max_size=5),
-    buffer_rows=st.sampled_from([1, 7, 1000]),
+    buffer_bytes=st.sampled_from([1, 400, 1 << 20]),
     row_bytes=st.sampled_from([1, 100, 4096]),
     seed=st.integers(0, 5),
 )
@@ -42,7 +43,7 @@ def test_both_plans_write_the_same_files(
     partitions,
     partitioner,
     cuts,
-    buffer_rows,
+    buffer_bytes,
     row_bytes,
     seed,
 ):
@@ -57,17 +58,17 @@ def test_both_plans_write_the_same_files(
     one = Jobs(tmp_path / "runs", dialect, partitions, before)
     job = one.job("r", partitioner)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs_module, "_BUFFER_ROWS", buffer_rows)
+        patch.setattr(staged_logs, "_BUFFER_BYTES", buffer_bytes)
+        patch.setattr(staged_logs, "_PIECE_BYTES", buffer_bytes)
         results = [
             one.run_task(job, RunsWriter, in_batches(piece, 10)) for piece in reversed(pieces)
         ]
-    found = sorted((run for written, _ in results for run in written), key=lambda run: run.first)
-    of_partition = {
-        p: [s for run in found for s in run.partitions if s.partition == p] for p in expected
-    }
-    staged = [_join(job, parts) for parts in of_partition.values() if parts]
-    # Once more, as a second attempt would: the result is the same, and the first is still whole.
-    again = [_join(job, parts) for parts in of_partition.values() if parts]
+        found = [run for written, _ in results for run in written]
+        runs = [run for _, run in sorted(found, key=lambda run: run.first)]
+        filled = [p for p in expected if expected[p]]
+        # As a second attempt would: the result is the same, and the runs are still whole.
+        again = _join(job, runs, filled) if filled else []
+        staged = join(LocalTasks(), job, runs)
     assert [s.digest for s in again] == [s.digest for s in staged]
     publish(one.path, Manifest("r", "t", staged, {}))
     assert content_of(one.path, "t") == content

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -19,19 +20,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from kminilog.columns import staged_logs
 from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import RunWriter
-from kminilog.errors import KMiniLogError, PublicationError
+from kminilog.errors import KMiniLogError, LogDirLockedError, PublicationError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.ingest.job_writer import RUNS_DIR
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
-from kminilog.jobs.spark.datasource.commit import Runs, commit_runs, runs_path
+from kminilog.jobs.spark.datasource.commit import WrittenRun, commit_runs, runs_path
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import read_options
 from kminilog.jobs.spark.datasource.ranges import selected_ranges
 from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
 from kminilog.jobs.spark.datasource.writer import RowPartitioner
+from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
@@ -39,6 +44,7 @@ from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_manifests
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
@@ -90,7 +96,7 @@ def all_numbers_in(log_dir: Path) -> list[int]:
 
 
 def assert_nothing_is_left(log_dir: Path) -> None:
-    for name in (RUNS_DIR, STAGING_DIR):
+    for name in (JOB_STAGING_DIR, STAGING_DIR):
         assert not list((log_dir / name).glob("*"))
     assert verify_storage(LogDir(log_dir)).verdict == "ok"
 
@@ -206,16 +212,16 @@ def test_write_in_another_mode_or_without_rows(spark, write, rows, log_dir):
 # ---- jobs, without Spark
 
 
-def runs_of(log_dir: Path, job_id: str, task: int, *messages: tuple[int, bytes]) -> Runs:
+def runs_of(log_dir: Path, job_id: str, task: int, *messages: tuple[int, bytes]) -> WrittenRun:
     runs_path(log_dir, job_id).mkdir(parents=True, exist_ok=True)
     writer = RunWriter(runs_path(log_dir, job_id) / f"task-{task}", LogDir(log_dir).topic("orders"))
     for partition, value in messages:
         one = np.array([partition], np.int32)
         writer.write(one, pa.nulls(1, pa.binary()), pa.array([value], pa.binary()))
-    return Runs(job_id, writer.close(runs_path(log_dir, job_id)))
+    return WrittenRun(job_id, writer.close(runs_path(log_dir, job_id)))
 
 
-def commit(log_dir: Path, job_id: str, *runs: Runs) -> None:
+def commit(log_dir: Path, job_id: str, *runs: WrittenRun) -> None:
     commit_runs(log_dir, LogDir(log_dir).topic("orders"), job_id, runs, {})
 
 
@@ -255,7 +261,7 @@ def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dia
             zeros = np.zeros(size, np.int32)
             writer.write(zeros, keys.slice(start, size), values.slice(start, size))
             start += size
-        runs.append(Runs("j", writer.close(runs_path(log_dir, "j"))))
+        runs.append(WrittenRun("j", writer.close(runs_path(log_dir, "j"))))
     assert start == len(pairs)
     commit(log_dir, "j", *runs)
     with LogDirWriter.open(tmp_path / "plain", create=True) as plain:
@@ -269,11 +275,27 @@ def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dia
     assert {name for name in wanted if name.startswith("orders-0")} <= files.keys()
 
 
+def test_commit_beside_others_that_append_while_it_joins(log_dir, monkeypatch):
+    class Beside(LocalTasks):
+        def map(self, items, work):
+            results = super().map(items, work)
+            with suppress(LogDirLockedError), LogDirWriter.open(log_dir) as writer:
+                writer.log(TopicPartition("orders", 0)).append([(None, b"other")])
+            return results
+
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.commit.LocalTasks", Beside)
+    commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"), (0, b"c")))
+    content = content_of(log_dir, "orders")
+    assert [v for _, v in content[0]] == [b"other"] * 3 + [b"a", b"c"]  # then it took the lock
+    assert [v for _, v in content[1]] == [b"b"]
+    assert_nothing_is_left(log_dir)
+
+
 def test_commit_whose_runs_are_gone_changes_nothing(log_dir):
     runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
-    shutil.rmtree(runs_path(log_dir, "j") / runs.partitions[1].directory)
+    shutil.rmtree(runs_path(log_dir, "j") / runs.run.directory)
     before = files_of(log_dir, "orders")
-    with pytest.raises(PublicationError, match="orders-1 holds 0 bytes of messages, not"):
+    with pytest.raises(PublicationError, match="task-0 holds 0 bytes of messages, not"):
         commit(log_dir, "j", runs)
     assert files_of(log_dir, "orders") == before
     assert_nothing_is_left(log_dir)
@@ -281,9 +303,9 @@ def test_commit_whose_runs_are_gone_changes_nothing(log_dir):
 
 def test_commit_of_fewer_messages_than_the_tasks_have_told_changes_nothing(log_dir):
     runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
-    runs.partitions[1] = replace(runs.partitions[1], next_offset=2)
+    runs.run = replace(runs.run, count=3)
     before = files_of(log_dir, "orders")
-    with pytest.raises(PublicationError, match=r"job j: .*orders-1 holds 1 messages, not 2"):
+    with pytest.raises(PublicationError, match=r"job j: .*task-0 holds 2 messages, not 3"):
         commit(log_dir, "j", runs)
     assert files_of(log_dir, "orders") == before
     assert_nothing_is_left(log_dir)
@@ -330,9 +352,10 @@ def test_commit_never_takes_the_manifest_of_another_job_for_its_own(log_dir):
     assert own.exists()
 
 
-def test_attempt_that_goes_on_after_the_end_of_its_job_leaves_nothing(log_dir):
+def test_attempt_that_goes_on_after_the_end_of_its_job_leaves_nothing(log_dir, monkeypatch):
     runs_path(log_dir, "j").mkdir(parents=True)
     topic = LogDir(log_dir).topic("orders")
+    monkeypatch.setattr(staged_logs, "_BUFFER_BYTES", 1)
     late = RunWriter(runs_path(log_dir, "j") / "late", topic)
     commit(log_dir, "j", runs_of(log_dir, "j", 1, (0, b"a")))
     with pytest.raises(FileNotFoundError):
@@ -349,7 +372,7 @@ def test_runs_abandoned_a_day_ago_are_cleared_away_by_the_next_job(log_dir):
     for path in (*old.rglob("*"), old):
         os.utime(path, (0, 0))
     commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"a")))
-    assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["young"]
+    assert [path.name for path in (log_dir / JOB_STAGING_DIR).iterdir()] == ["young"]
 
 
 def test_commit_does_not_mind_that_runs_of_another_job_vanish(log_dir):
@@ -357,7 +380,7 @@ def test_commit_does_not_mind_that_runs_of_another_job_vanish(log_dir):
     (runs_path(log_dir, "other") / "listed").symlink_to("and gone")
     commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"b")))
     assert [manifest.job_id for manifest in committed_manifests(log_dir)] == ["j"]
-    assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["other"]
+    assert [path.name for path in (log_dir / JOB_STAGING_DIR).iterdir()] == ["other"]
 
 
 def test_write_beside_another_writer_waits_and_then_writes_all_once(write, rows, log_dir):
@@ -513,6 +536,31 @@ def test_query_beside_another_writer_waits_and_writes_each_batch_once(run_query,
     assert all_numbers_in(log_dir) == [0, 1, 1000]
     job_ids = [manifest.job_id for manifest in committed_manifests(log_dir)]
     assert job_ids == [f"{query_id}-{batch}" for batch in range(2)]
+    assert_nothing_is_left(log_dir)
+
+
+@pytest.mark.parametrize("plan", ["sorted", "runs"])
+def test_query_that_never_waits_goes_on_while_a_bulk_load_works(
+    spark, run_query, source, log_dir, tmp_path, plan
+):
+    """It writes to partitions of the load, once the load has given its messages offsets."""
+    (tmp_path / "load.txt").write_text("".join(f"value {n}\n" for n in range(100, 160)))
+
+    class Beside(SparkIngest):
+        def stage(self, *arguments):
+            staged = super().stage(*arguments)
+            for n in range(2):
+                (source / f"{n}.txt").write_text(f"value {n}\n")
+            run_query(lockTimeoutMs=0)
+            return staged
+
+    load = Source((str(tmp_path / "load.txt"),))
+    options = {"topic": "orders", "partitioner": "round-robin", "plan": plan}
+    ingest_with(Beside(spark), log_dir, load, **options)
+    assert all_numbers_in(log_dir) == [0, 1, *range(100, 160)]
+    for numbers in numbers_in(log_dir).values():
+        loaded = [number for number in numbers if number >= 100]
+        assert numbers[len(numbers) - len(loaded) :] == sorted(loaded)  # after the query's
     assert_nothing_is_left(log_dir)
 
 

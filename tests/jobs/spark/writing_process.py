@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.ingest.job_writer import RUNS_DIR
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 
 
 def main(log_dir: Path, topic: str) -> None:
     with LogDirWriter.open(log_dir) as writer:
         print("open", flush=True)
-        while not any((log_dir / RUNS_DIR).glob("*/*/*/*.log")):
+        while not any((log_dir / JOB_STAGING_DIR).glob("*/*/spans.npy")):
             time.sleep(0.02)
         time.sleep(1)
         log = writer.log(TopicPartition(topic, 0))

@@ -1,22 +1,21 @@
 """What tasks have written becomes part of a topic: one job, published at most once.
 
-    .spark-staging/<job>/<attempt>/<topic-partition>/   runs, as tasks wrote them (staged_logs.py)
-    .staging/<job>/<topic-partition>/                   the job's segments, under the lock
-    .manifests/<job>.json                               the job is in the topic
+    .job-staging/<job>/<attempt>/    runs, as tasks wrote them (staged_logs.py)
+    .manifests/<job>.json            the job is in the topic
 
-Runs follow each other in the order of the tasks. Tasks hold no lock; only the commit does. So runs
-wait outside of `.staging`, which every writer clears when it takes the lock of the log dir. Under
-the lock the commit works as ingest does: it joins the runs of each partition and publishes. If a
-job dies, its runs stay until a job with the same id, or any job a day later, deletes them.
-Source: ours.
+Runs follow each other in the order of the tasks. The commit works as ingest does: it joins the runs
+of each partition, and takes the lock to publish them. Spark gives it no session, so it joins in its
+own process. If a job dies, its runs stay until a job with the same id, or any job a day later,
+deletes them: no process of Spark's lives as long as the job, to hold a lock on them. Source: ours.
 """
 
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,39 +23,41 @@ from uuid import uuid4
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kminilog.columns.segment_scan import FAST
-from kminilog.columns.staged_logs import by_partition, join_runs
-from kminilog.errors import KMiniLogError, PublicationError, in_words
+from kminilog.columns.staged_logs import Run
+from kminilog.errors import KMiniLogError, in_words
 from kminilog.jobs.ingest.job_identity import check_dataframe, check_own_manifest, cut_since
 from kminilog.jobs.ingest.job_writer import (
     LOCK_TIMEOUT_MS,
-    RUNS_DIR,
     clear_directory,
     log_warning,
     open_writer,
-    staging_of,
 )
+from kminilog.jobs.ingest.publishing import StagedJob, check_not_made_anew, publish_staged
+from kminilog.jobs.ingest.runs import join, join_again
+from kminilog.jobs.ingest.staging import Staging
+from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.jobs.spark.datasource.options import WriteOptions
 from kminilog.storage.compaction import compact
-from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
     PARTITIONS,
     Manifest,
-    StagedPartition,
     check_job_id,
     committed_manifest,
 )
-from kminilog.storage.publish.publication import open_staged_log, publish, sync_staged
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.topics import Topic
 
 _ABANDONED_SECONDS = 24 * 3600
 
 
 @dataclass
-class Runs(WriterCommitMessage):
-    """What one attempt of a task has written, by partition; the paths begin in `runs_path`."""
+class WrittenRun(WriterCommitMessage):
+    """What one attempt of a task has written; its path begins in `runs_path`."""
 
     job_id: str
-    partitions: list[StagedPartition]
+    run: Run
 
 
 def runs_path(log_dir: Path, job_id: str) -> Path:
@@ -65,14 +66,14 @@ def runs_path(log_dir: Path, job_id: str) -> Path:
     Raises PublicationError if the id cannot be a file name.
     """
     check_job_id(job_id)
-    return log_dir / RUNS_DIR / job_id
+    return log_dir / JOB_STAGING_DIR / job_id
 
 
 def commit_runs(
     log_dir: Path,
     topic: Topic,
     job_id: str,
-    runs: Sequence[Runs],
+    runs: Sequence[WrittenRun],
     facts: dict[str, Any],
     *,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
@@ -80,18 +81,32 @@ def commit_runs(
     """Append the runs of a job to a topic, atomically and idempotently.
 
     If the job is committed already, nothing is written. Then its manifest must have the same
-    `facts`. Waits for the lock of the log dir. A job without messages needs no lock and leaves no
-    trace. Once it returns, the whole job survives a power failure. Raises LogDirLockedError,
-    PublicationError and other KMiniLogErrors; the topic is then unchanged, unless the error says
-    that the job is committed. If `forget_runs` deletes the runs while it waits, nothing is written.
-    O(bytes).
+    `facts`. Waits for the lock of the log dir once the runs are joined. A job without messages
+    needs no lock and leaves no trace. Once it returns, the whole job survives a power failure.
+    Raises LogDirLockedError, PublicationError and other KMiniLogErrors; the topic is then
+    unchanged, unless the error says that the job is committed. If `forget_runs` deletes the runs
+    while it waits, nothing is written. O(bytes).
     """
-    written = by_partition(part for run in runs for part in run.partitions)
+    written = [one.run for one in runs if one.run.count]
+    open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms)
+    wanted = {**facts, "topic": topic.name}
     try:
         if written:
-            with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
-                if not _is_committed(writer, job_id, {**facts, "topic": topic.name}):
-                    _publish(writer, topic, job_id, written, facts)
+            now = LogDir(log_dir).topic(topic.name)
+            check_not_made_anew(job_id, topic, now)
+            staging = Staging(str(log_dir), str(runs_path(log_dir, job_id)), now)
+            staged = join(LocalTasks(), staging, written)
+            count = sum(partition.count for partition in staged)
+            placed = {**facts, PARTITIONS: topic.partitions, "count": count}
+            job = StagedJob(
+                Manifest(job_id, topic.name, staged, placed), Path(staging.directory), now
+            )
+            publish_staged(
+                job,
+                open_locked,
+                lambda writer: _committed(writer, job_id, wanted),
+                partial(join_again, LocalTasks(), staging),
+            )
     finally:
         forget_runs(log_dir, job_id)
 
@@ -121,53 +136,20 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
     """
     clear_directory(runs_path(log_dir, job_id))
     oldest = time.time() - _ABANDONED_SECONDS
-    for job in (log_dir / RUNS_DIR).glob("*"):
+    for job in (log_dir / JOB_STAGING_DIR).glob("*"):
         with suppress(FileNotFoundError):  # another job has ended meanwhile
             if max(os.stat(path).st_mtime for path in (job, *job.rglob("*"))) < oldest:
                 shutil.rmtree(job, ignore_errors=True)
 
 
-def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> bool:
-    """Tell if a job is committed. The caller has the lock, so no job is pending."""
+def _committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> Manifest | None:
+    """Return the manifest of a job that is committed. The caller has the lock: none is pending."""
     try:
         manifest = committed_manifest(writer.path, job_id)
     except FileNotFoundError:
-        return False
+        return None
     check_own_manifest(writer.path, manifest, job_id)
     check_dataframe(manifest, wanted)
     for line in cut_since(writer, manifest):
         log_warning(line)
-    return True
-
-
-def _publish(
-    writer: LogDirWriter,
-    topic: Topic,
-    job_id: str,
-    written: list[list[StagedPartition]],
-    facts: dict[str, Any],
-) -> None:
-    now = writer.topic(topic.name)
-    if now.dialect != topic.dialect:
-        reason = f"{topic.name} was made anew, as {now.dialect.name}, while it was written"
-        raise PublicationError(job_id, reason=reason)
-    with staging_of(writer.path, job_id) as staging:
-        ends = log_end_offsets(writer, now, [runs[0].partition for runs in written])
-        staged = [_join(writer, now, staging, runs, ends) for runs in written]
-        sync_staged(staging, staged)
-        count = sum(partition.count for partition in staged)
-        placed = {**facts, PARTITIONS: topic.partitions, "count": count}
-        publish(writer.path, Manifest(job_id, topic.name, staged, placed), writer.ends)
-
-
-def _join(
-    writer: LogDirWriter,
-    topic: Topic,
-    staging: Path,
-    runs: list[StagedPartition],
-    ends: Mapping[int, int],
-) -> StagedPartition:
-    number = runs[0].partition
-    target = writer.directory(topic.partition(number))
-    log = open_staged_log(staging, topic, number, target=target, first_offset=ends[number])
-    return join_runs(log, staging, runs, runs_path(writer.path, staging.name))
+    return manifest

@@ -33,7 +33,7 @@ from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import RunWriter
 from kminilog.errors import SettingError
 from kminilog.jobs.spark.datasource.commit import (
-    Runs,
+    WrittenRun,
     commit_runs,
     compact_after,
     forget_runs,
@@ -109,7 +109,7 @@ class Sink:
         """The path of the log dir."""
         return Path(self.options.log_dir)
 
-    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> Runs:
+    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> WrittenRun:
         """Write the rows of a task as a run, and return it.
 
         Raises SettingError for a value that the log assigns, and what `RunWriter.write` raises.
@@ -119,7 +119,7 @@ class Sink:
         writer = RunWriter(staging / uuid4().hex, self.topic)
         for batch in filter(len, batches):
             self._write(writer, place, batch)
-        return Runs(job_id, writer.close(staging))
+        return WrittenRun(job_id, writer.close(staging))
 
     def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> None:
         nothing = pa.nulls(len(batch), pa.binary())
@@ -136,9 +136,9 @@ class Sink:
         """Publish the runs of the successful task attempts; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
-        runs = [message for message in messages if isinstance(message, Runs)]
+        runs = [message for message in messages if isinstance(message, WrittenRun)]
         if self.options.job_id is not None:  # a user may give an id twice, Spark does not
-            facts["count"] = sum(part.count for run in runs for part in run.partitions)
+            facts["count"] = sum(written.run.count for written in runs)
         commit_runs(
             self.log_dir,
             self.topic,
@@ -216,7 +216,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch; do nothing if it was published before."""
-        job_ids = {message.job_id for message in messages if isinstance(message, Runs)}
+        job_ids = {message.job_id for message in messages if isinstance(message, WrittenRun)}
         for job_id in job_ids:
             self._sink.commit(job_id, messages)
         compact_after(self._sink.options, self._sink.topic, batchId)
@@ -224,7 +224,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Delete the known runs of a failed micro-batch; its replay deletes the others."""
         for message in messages:
-            if isinstance(message, Runs):
+            if isinstance(message, WrittenRun):
                 forget_runs(self._sink.log_dir, message.job_id)
 
 

@@ -11,14 +11,16 @@ from uuid import uuid4
 
 from kminilog.errors import SourceError
 from kminilog.format.dialect import Dialect
-from kminilog.jobs.ingest.job import IngestResult, existing_topic, ingest_with, topic_for
+from kminilog.jobs.ingest.job import IngestResult, ingest_with, topic_for
 from kminilog.jobs.ingest.job_identity import committed_job, cut_since
 from kminilog.jobs.ingest.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
-from kminilog.jobs.ingest.runs import Staged
+from kminilog.jobs.ingest.publishing import existing_topic
+from kminilog.jobs.ingest.runs import Moved, Staged, join_again
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
+from kminilog.storage.publish.manifests import StagedPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,6 +54,16 @@ class SparkIngest:
         check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
         with spark_failures(str(source)), own_session(spark) as own:
             return stage(own, source, files, job, plan)
+
+    def join_again(self, job: StagingJob, moved: Sequence[Moved]) -> list[StagedPartition]:
+        """Give staged partitions other offsets, in tasks."""
+        spark = self._session()
+        from kminilog.jobs.spark.runtime.failures import spark_failures
+        from kminilog.jobs.spark.runtime.session import own_session
+        from kminilog.jobs.spark.runtime.tasks import SparkTasks
+
+        with spark_failures(job.topic.name), own_session(spark) as own:
+            return join_again(SparkTasks(own), job, moved)
 
     def _session(self) -> "SparkSession":
         if callable(self._spark):

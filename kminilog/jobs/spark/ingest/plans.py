@@ -156,6 +156,7 @@ class SortedWriter:
         self._attempt = attempt
         self._rejected = rejected
         self._partition = -1
+        self._first_offset = 0
         self._writer: ColumnWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -168,6 +169,7 @@ class SortedWriter:
         if self._writer is None:
             self._partition = partition
             self._writer = ColumnWriter(self._job.open_log(self._attempt, partition))
+            self._first_offset = self._writer.next_offset
         assert partition == self._partition
         for data, boundaries in whole_messages(self._job.topic.dialect, messages):
             self._writer.append_whole(data, boundaries)
@@ -177,5 +179,4 @@ class SortedWriter:
         if self._writer is None:
             return []
         self._writer.flush()
-        first_offset = self._job.first_offsets[self._partition]
-        return [seal(self._writer.reopen(), Path(self._job.directory), first_offset)]
+        return [seal(self._writer.reopen(), Path(self._job.directory), self._first_offset)]

@@ -20,9 +20,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kminilog.errors import LogDirError, SparkUnavailableError
-from kminilog.jobs.ingest.job_writer import RUNS_DIR
 from kminilog.jobs.spark.runtime.failures import translate
 from kminilog.jobs.spark.runtime.session import is_local
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 
 _PACKAGES = ("kminilog", "numpy", "pyarrow")
 _INSTALL = "type pip install 'kminilog[spark]' there, or set PYSPARK_PYTHON to where it is"
@@ -48,7 +48,7 @@ def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None =
     if needed_bytes is None:
         _ask(spark, log_dir, None)
         return
-    directory = log_dir / RUNS_DIR / f"check-{uuid4().hex}"
+    directory = log_dir / JOB_STAGING_DIR / f"check-{uuid4().hex}"
     try:
         directory.mkdir(parents=True)
         _ask(spark, log_dir, directory)

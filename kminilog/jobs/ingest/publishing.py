@@ -1,0 +1,134 @@
+"""What a job has staged becomes part of its topic; the lock is held for that only.
+
+    staged without the lock      offsets as if nobody else appended meanwhile
+    the lock is taken            does each partition still end where its messages begin?
+        all do                   publish
+        else                     release the lock, let tasks join these partitions again, at the
+                                 ends that were seen, and come back
+
+So other writers go on while a job reads, sorts and joins. A log dir has one lock, but most writers
+append to other topics, and then nothing is joined twice. If others append to the same partitions
+again and again, the job would never end: the last time it joins under the lock. Messages that
+others append while the job works stand before those of the job. Source: ours.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
+from kminilog.jobs.ingest.job_writer import publishing_from
+from kminilog.jobs.ingest.runs import Moved
+from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
+from kminilog.storage.partition_directories import Progress
+from kminilog.storage.publish.manifests import Manifest, StagedPartition, is_under_way
+from kminilog.storage.publish.publication import publish
+from kminilog.storage.topics import Topic
+
+Result = TypeVar("Result")
+JoinAgain = Callable[[Sequence[Moved]], list[StagedPartition]]
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class StagedJob:
+    """What a job has staged in its own directory, for a topic as it was when the job began.
+
+    `is_new` means that there was no such topic, and the job creates it.
+    """
+
+    manifest: Manifest
+    directory: Path
+    topic: Topic
+    is_new: bool = False
+
+
+def publish_staged(
+    job: StagedJob,
+    open_locked: Callable[[], LogDirWriter],
+    committed: Callable[[LogDirWriter], Result | None],
+    join_again: JoinAgain,
+    progress: Progress = lambda line: None,
+) -> StagedJob | Result:
+    """Publish a job, and return it as it was published.
+
+    `open_locked` takes the lock. If `committed` then returns something, another process has
+    committed this job meanwhile: that is the result, and nothing is published. `join_again` gives
+    partitions other offsets, in tasks. Once it returns, the whole job survives a power failure.
+    Raises PublicationError if the topic is gone, or another one has its name; the topic is then
+    unchanged. Raises what its arguments raise, and what `publish` raises. O(files), and O(bytes)
+    of the partitions to which others have appended, at most _TRIES times.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        with open_locked() as writer:
+            if (result := committed(writer)) is not None:
+                return result
+            moved = _moved(writer, job)
+            if moved and not tries_left:
+                job, moved = _with_other_offsets(job, moved, join_again, progress), []
+            if not moved:
+                progress(f"publishing {job.manifest.facts['count']} messages")
+                _publish(writer, job, progress)
+                break
+        job = _with_other_offsets(job, moved, join_again, progress)
+    return job
+
+
+def existing_topic(writer: LogDirWriter, name: str) -> Topic | None:
+    """Return a topic of a log dir; None if it has none with this name."""
+    with suppress(UnknownTopicOrPartitionError):
+        return writer.topic(name)
+    return None
+
+
+def check_not_made_anew(job_id: str, topic: Topic, now: Topic) -> None:
+    """Raise PublicationError if messages for a topic must not go to the one that is there now."""
+    if now.dialect != topic.dialect:
+        what = f"as {now.dialect.name}"
+    elif now.partitions < topic.partitions:
+        what = f"with {now.partitions} partitions"
+    else:
+        return
+    raise PublicationError(
+        job_id, reason=f"{topic.name} was made anew, {what}, while it was written"
+    )
+
+
+def _moved(writer: LogDirWriter, job: StagedJob) -> list[Moved]:
+    """Return the staged partitions that do not begin where their partition ends now."""
+    now, topic = existing_topic(writer, job.topic.name), job.topic
+    if now is None and not job.is_new:
+        reason = f"{topic.name} was deleted while it was written"
+        raise PublicationError(job.manifest.job_id, reason=reason)
+    if now:
+        check_not_made_anew(job.manifest.job_id, topic, now)
+    partitions = job.manifest.partitions
+    ends = log_end_offsets(writer, now, [one.partition for one in partitions]) if now else {}
+    found = [Moved(one, ends.get(one.partition, 0)) for one in partitions]
+    return [one for one in found if one.first_offset != one.staged.first_offset]
+
+
+def _with_other_offsets(
+    job: StagedJob, moved: Sequence[Moved], join_again: JoinAgain, progress: Progress
+) -> StagedJob:
+    progress(f"others have written: giving other offsets in {len(moved)} partitions")
+    found = {staged.partition: staged for staged in join_again(moved)}
+    partitions = [found.get(staged.partition, staged) for staged in job.manifest.partitions]
+    return replace(job, manifest=replace(job.manifest, partitions=partitions))
+
+
+def _publish(writer: LogDirWriter, job: StagedJob, progress: Progress) -> None:
+    topic, job_id = job.topic, job.manifest.job_id
+    creates = existing_topic(writer, topic.name) is None
+    try:
+        with publishing_from(writer.path, job_id, job.directory):
+            if creates:
+                writer.create_topic(topic, progress=lambda step: progress(f"creating {step}"))
+            publish(writer.path, job.manifest, writer.ends)
+    except (OSError, PublicationError):
+        is_left = creates and not is_under_way(writer.path, job_id)
+        if is_left and existing_topic(writer, topic.name) == topic:
+            writer.delete_topic(topic.name)
+        raise

@@ -1,0 +1,231 @@
+"""An ingest holds the lock only to publish: what others do to the log dir meanwhile."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kminilog.errors import LogDirLockedError, PublicationError
+from kminilog.format.names import TopicPartition
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.job_writer import job_directory
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source.description import Source
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
+from kminilog.storage.publish.visibility import STAGING_DIR
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+from tests.log_content import content_of, files_of
+
+SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)
+ROWS = [b"row %d %s" % (n, b"x" * (n % 50)) for n in range(60)]
+Meanwhile = Callable[[], object]
+
+
+class Beside(LocalIngest):
+    """Lets something else happen each time that the tasks are done, without the lock."""
+
+    def __init__(self, *meanwhile: Meanwhile) -> None:
+        super().__init__()
+        self._meanwhile = list(meanwhile)
+        self.joined_again: list[int] = []
+
+    def stage(self, *arguments):
+        staged = super().stage(*arguments)
+        self._happens()
+        return staged
+
+    def join_again(self, job, todo):
+        self.joined_again.append(len(todo))
+        joined = super().join_again(job, todo)
+        self._happens()
+        return joined
+
+    def _happens(self) -> None:
+        if self._meanwhile:
+            self._meanwhile.pop(0)()
+
+
+@pytest.fixture
+def log_dir(tmp_path) -> Path:
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def load(log_dir, tmp_path):
+    (tmp_path / "rows.txt").write_bytes(b"".join(row + b"\n" for row in ROWS))
+
+    def run(engine: LocalIngest, **options):
+        source = Source((str(tmp_path / "rows.txt"),))
+        options = {"topic": "t", "job_id": "j", "lock_timeout_ms": 0} | options
+        return ingest_with(engine, log_dir, source, **options)
+
+    return run
+
+
+def append(log_dir: Path, *values: bytes, partition: int = 0) -> None:
+    """Write as another process does: it takes the lock, or fails."""
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(TopicPartition("t", partition)).append((None, value) for value in values)
+
+
+def create(log_dir: Path, dialect, partitions: int = 1) -> None:
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(Topic("t", partitions, dialect, SMALL))
+
+
+def values_in(log_dir: Path, partition: int = 0) -> list[bytes]:
+    return [value for _, value in content_of(log_dir, "t")[partition]]
+
+
+def assert_nothing_is_left(log_dir: Path) -> None:
+    for name in (JOB_STAGING_DIR, STAGING_DIR, ".quarantine"):
+        assert not list((log_dir / name).glob("*"))
+    assert verify_storage(LogDir(log_dir)).verdict == "ok"
+
+
+@pytest.mark.parametrize("before", [0, 1, 2, 30])
+@pytest.mark.parametrize("others", [1, 2, 30])
+def test_messages_that_others_append_meanwhile_stand_before_those_of_the_job(
+    log_dir, load, dialect, before, others
+):
+    """The lock is free while it works; where names of segments collide, files are those of joins
+    that knew the offsets from the start."""
+    create(log_dir, dialect)
+    old = [b"old %d" % n for n in range(before)]
+    new = [b"new %d" % n for n in range(others)]
+    append(log_dir, *old)
+    engine = Beside(lambda: append(log_dir, *new))
+    result = load(engine)
+    assert engine.joined_again == [1]
+    assert values_in(log_dir) == old + new + ROWS
+    (staged,) = result.manifest.partitions
+    assert (staged.first_offset, staged.count) == (before + others, len(ROWS))
+    assert_nothing_is_left(log_dir)
+    files = files_of(log_dir, "t")
+    with LogDirWriter.open(log_dir) as writer:
+        writer.delete_topic("t")
+    create(log_dir, dialect)
+    append(log_dir, *old)
+    append(log_dir, *new)
+    load(LocalIngest())
+    assert files_of(log_dir, "t") == files
+
+
+def test_only_partitions_that_others_have_written_to_are_joined_again(log_dir, load, dialect):
+    create(log_dir, dialect, partitions=4)
+    engine = Beside(lambda: append(log_dir, b"new", partition=2))
+    load(engine, partitioner="round-robin")
+    assert engine.joined_again == [1]
+    assert values_in(log_dir, 2)[0] == b"new"
+    assert sorted(v for p in range(4) for v in values_in(log_dir, p)) == sorted([*ROWS, b"new"])
+    assert_nothing_is_left(log_dir)
+
+
+def test_others_that_append_each_time_cannot_keep_a_job_from_its_end(log_dir, load, dialect):
+    create(log_dir, dialect)
+    locked = []
+
+    def look() -> None:
+        with pytest.raises(LogDirLockedError):
+            append(log_dir, b"too late")
+        locked.append(True)
+
+    appends = [lambda n=n: append(log_dir, b"new %d" % n) for n in range(3)]
+    engine = Beside(*appends, look)
+    load(engine)
+    assert engine.joined_again == [1, 1, 1]
+    assert locked == [True]
+    assert values_in(log_dir) == [b"new 0", b"new 1", b"new 2", *ROWS]
+    assert_nothing_is_left(log_dir)
+
+
+def test_a_job_that_another_process_commits_meanwhile_is_not_written_twice(log_dir, load, dialect):
+    create(log_dir, dialect)
+    result = load(Beside(lambda: load(LocalIngest())))
+    assert result.already_committed
+    assert values_in(log_dir) == ROWS
+    assert_nothing_is_left(log_dir)
+
+
+def test_two_jobs_at_work_at_once_for_one_new_topic_are_both_in_it(log_dir, load, dialect):
+    options = {"dialect": dialect, "partitions": 2, "settings": SMALL}
+    outer = load(Beside(lambda: load(LocalIngest(), job_id="inner", **options)), **options)
+    assert not outer.already_committed
+    assert sorted(values_in(log_dir) + values_in(log_dir, 1)) == sorted(ROWS * 2)
+    assert_nothing_is_left(log_dir)
+
+
+def test_a_topic_that_another_process_creates_meanwhile_in_another_shape_is_refused(
+    log_dir, load, dialect
+):
+    engine = Beside(lambda: create(log_dir, dialect, partitions=3))
+    with pytest.raises(PublicationError, match="topic t has partitions = 3, not 2; leave --part"):
+        load(engine, dialect=dialect, partitions=2)
+    assert content_of(log_dir, "t") == {0: [], 1: [], 2: []}
+    assert_nothing_is_left(log_dir)
+
+
+def test_a_topic_that_is_made_anew_or_deleted_meanwhile_is_refused(log_dir, load, dialect):
+    create(log_dir, dialect, partitions=2)
+
+    def delete() -> None:
+        with LogDirWriter.open(log_dir) as writer:
+            writer.delete_topic("t")
+
+    def make_anew() -> None:
+        delete()
+        create(log_dir, dialect)
+
+    with pytest.raises(PublicationError, match="t was made anew, with 1 partitions, while it was"):
+        load(Beside(make_anew))
+    assert content_of(log_dir, "t") == {0: []}
+    with pytest.raises(PublicationError, match="t was deleted while it was written"):
+        load(Beside(delete))
+    assert_nothing_is_left(log_dir)
+
+
+def test_rejected_records_survive_a_writer_that_opens_the_log_dir_meanwhile(log_dir, load, dialect):
+    create(log_dir, dialect)
+    with LogDirWriter.open(log_dir) as writer:
+        writer.alter_topic("t", settings=TopicSettings(max_message_bytes=60))
+    result = load(Beside(lambda: append(log_dir, b"new")), max_rejected=len(ROWS))
+    rejected = result.manifest.facts["rejected"]
+    assert 0 < rejected < len(ROWS)
+    lines = (log_dir / ".quarantine" / "j.jsonl").read_text().splitlines()
+    assert len(lines) == rejected
+    assert not list((log_dir / JOB_STAGING_DIR).iterdir())
+
+
+def test_what_a_dead_job_has_left_is_deleted_by_the_next_writer_and_no_other(log_dir, dialect):
+    create(log_dir, dialect)
+    dead = log_dir / JOB_STAGING_DIR / "dead"
+    (dead / "attempt").mkdir(parents=True)
+    (dead / ".lock").write_text("process 1\n")  # nobody holds it
+    with job_directory(log_dir, "alive") as alive:
+        append(log_dir, b"new")
+        assert list((log_dir / JOB_STAGING_DIR).iterdir()) == [alive]
+    assert_nothing_is_left(log_dir)
+
+
+def test_many_jobs_and_appends_in_any_order_lose_nothing(log_dir, load, dialect):
+    chance = random.Random(7)
+    create(log_dir, dialect, partitions=3)
+    expected: list[bytes] = []
+
+    def something() -> None:
+        value = b"new %d" % len(expected)
+        expected.append(value)
+        append(log_dir, value, partition=chance.randrange(3))
+
+    for number in range(12):
+        engine = Beside(*[something] * chance.randrange(4))
+        load(engine, job_id=f"j{number}", partitioner=chance.choice(["round-robin", "built-in"]))
+        expected += ROWS
+    found = [value for partition in range(3) for value in values_in(log_dir, partition)]
+    assert sorted(found) == sorted(expected)
+    assert_nothing_is_left(log_dir)
