@@ -251,12 +251,11 @@ def _not_shared(staging: Path, path: Path, found_bytes: int, bytes_: int) -> Pub
 
 
 def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition:
-    """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on.
+    """Close a staged log, and return what it holds from `first_offset` on.
 
-    O(bytes), because all bytes are read once more for the digest. Raises
-    CorruptLogError for bytes that are not messages.
+    It is on the disk once `sync_staged` has been called for it. O(bytes), because all bytes are
+    read once more for the digest. Raises CorruptLogError for bytes that are not messages.
     """
-    log.flush()
     log.close()
     content = _Content(log, range(first_offset, log.log_end_offset))
     return content.staged(staging)

@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from tests.log_content import content_of, files_of
     cuts=st.lists(st.integers(0, 60), max_size=5),
     buffer_bytes=st.sampled_from([1, 400, 1 << 20]),
     row_bytes=st.sampled_from([1, 100, 4096]),
+    writers=st.sampled_from([1, 2, 3]),
     seed=st.integers(0, 5),
 )
 def test_both_plans_write_the_same_files(
@@ -45,6 +46,7 @@ def test_both_plans_write_the_same_files(
     cuts,
     buffer_bytes,
     row_bytes,
+    writers,
     seed,
 ):
     rows = make_records(60, 3, seed)
@@ -76,8 +78,9 @@ def test_both_plans_write_the_same_files(
 
     other = Jobs(tmp_path / "sorted", dialect, partitions, before)
     job = other.job("s", partitioner)
-    shuffled = sorted(packed(job, rows, 7, row_bytes).items())
-    results_sorted = [other.run_task(job, SortedWriter, batches) for _, batches in shuffled]
+    shuffled = packed(job, rows, 7, row_bytes)
+    tasks = [shuffled[:writers], shuffled[writers:]]  # of which the second may have nothing
+    results_sorted = [other.run_task(job, SortedWriter, in_tens(task)) for task in tasks]
     written = [staged for staged, _ in results_sorted]
     publish(other.path, Manifest("s", "t", [s for staged in written for s in staged], {}))
     assert files_of(other.path, "t") == files_of(one.path, "t")
@@ -91,20 +94,20 @@ def test_both_plans_write_the_same_files(
 
 
 def packed(job, rows, size, row_bytes):
-    """What Spark would hand to the task of each partition."""
+    """What Spark would hand to a task, for each partition."""
     choose, found = job.chooser(), {}
     for batch in in_batches(rows, size):
         marks, messages = pack(batch, job, choose)
         firsts, messages = join_groups(messages, marks, row_bytes)
         for mark, message in zip(marks[firsts].tolist(), messages, strict=True):
             found.setdefault(max(mark, 0), []).append(message.as_py())
-    return {
-        partition: [
-            pa.record_batch({"messages": pa.array(messages[start : start + 9], pa.binary())})
-            for start in range(0, len(messages), 9)
-        ]
-        for partition, messages in found.items()
-    }
+    return [messages for _, messages in sorted(found.items())]
+
+
+def in_tens(partitions):
+    messages = list(chain(*partitions))
+    for start in range(0, len(messages), 10):
+        yield pa.record_batch({"messages": pa.array(messages[start : start + 10], pa.binary())})
 
 
 def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
@@ -115,7 +118,7 @@ def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
     below = [mark for mark in marks.tolist() if mark < 0]
     assert {mark for mark in marks.tolist() if mark >= 0} == {1}
     assert len(set(below)) == len(below) == len([row for row in rows if row[5]])
-    partition, fine, rejected = unpack(messages)
+    ((partition, fine),), rejected = unpack(messages)
     assert partition == 1
     assert len(fine) == len([row for row in rows if row[5] is None])
     names = ["source_rank", "source_position", "source_row", "key", "value", "rejected"]
@@ -123,10 +126,12 @@ def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
         row for row in rows if row[5]
     ]
     only = [row for row in rows if row[5]]
-    partition, fine, _ = unpack(pack(batch_of(only), job, job.chooser())[1])
-    assert (partition, len(fine)) == (None, 0)
-    with pytest.raises(AssertionError, match="one task, one partition"):
-        unpack(pack(batch_of(make_records(9, 1, 3)), job, job.chooser())[1])
+    assert unpack(pack(batch_of(only), job, job.chooser())[1])[0] == []
+    marks, messages = pack(batch_of(make_records(90, 1, 3)), job, job.chooser())
+    messages = messages.take(pa.array(np.argsort(marks, kind="stable")))
+    found, _ = unpack(messages)
+    assert [partition for partition, _ in found] == [0, 1, 2]
+    assert sum(len(fine) for _, fine in found) == (marks >= 0).sum()
 
 
 # ---- which plan

@@ -16,6 +16,7 @@ as lie between two index entries, so the JVM has few rows to move. Source: ours.
 import pickle
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, MutableMapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,11 +88,11 @@ def _partitions(marks: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.maximum(marks, 0).astype(np.int32)
 
 
-def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
-    """Return the partition of messages, the messages, and the rejected records among them.
+def unpack(messages: Any) -> tuple[list[tuple[int, Any]], pa.Table | None]:
+    """Return the messages of each partition, in the order in which they come, and those rejected.
 
-    All messages must have the same partition; it is None if there is no message. The third value is
-    None if no record was rejected.
+    A partition comes once if the rows are sorted by partition. The second value is None if no
+    record was rejected.
     """
     marks = marks_of(messages)
     is_fine = marks >= 0
@@ -100,8 +101,9 @@ def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
         told = messages.filter(pa.array(~is_fine)).to_pylist()
         rejected = pa.Table.from_pylist([pickle.loads(data[MARK_BYTES:]) for data in told])
         marks, messages = marks[is_fine], messages.filter(pa.array(is_fine))
-    assert (marks == marks[:1]).all(), "one task, one partition"
-    return (int(marks[0]) if len(marks) else None), messages, rejected
+    starts = np.flatnonzero(np.diff(marks, prepend=-1)).tolist()
+    bounds = pairwise([*starts, len(marks)])
+    return [(int(marks[start]), messages[start:stop]) for start, stop in bounds], rejected
 
 
 class TaskInput(InputPartition):

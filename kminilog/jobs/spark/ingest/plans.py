@@ -1,7 +1,7 @@
 """The two ways from records to staged partitions, and which one to take.
 
-    sorted   records as messages --> shuffle --> sort --> one task a partition gives them offsets
-    runs     each task writes what it reads, once a partition; joined in a second job (runs.py)
+    sorted   records as messages --> shuffle --> sort --> each task gives some partitions offsets
+    runs     each task writes what it reads, by partition; joined in a second job (runs.py)
 
 Both plans write the same files, because the partition depends on key and place only, and places
 give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
@@ -44,6 +44,7 @@ from kminilog.jobs.spark.ingest.placing import place_columns, unpack
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.storage.files import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.publish.publication import sync_staged
 
 # ---- rows that tasks write in staging
 
@@ -117,7 +118,8 @@ def stage(
         plan = _suitable(len(groups), columns.size_bytes, job.topic.partitions)
     if plan == "sorted":
         order = Order.of(source, len(files))
-        staged = _stage_sorted(place_columns(spark, columns, groups, order, job), job)
+        placed = place_columns(spark, columns, groups, order, job)
+        staged = _stage_sorted(placed, min(len(groups), job.topic.partitions), job)
     else:
         staged = joined(tasks, job, tasks.map(groups, partial(_write_run, columns, job)))
     staged.content = content_digest(files, tasks)
@@ -134,10 +136,12 @@ def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
     return "runs" if is_fine else "sorted"
 
 
-def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
+def _stage_sorted(placed: DataFrame, writers: int, job: StagingJob) -> Staged:
+    partitions = job.topic.partitions
+    task = sql.floor(sql.col("partition") * writers / partitions).cast("int")
     messages = (
-        placed.repartitionById(job.topic.partitions, sql.col("partition"))
-        .sortWithinPartitions("order")
+        placed.repartitionById(writers, task)
+        .sortWithinPartitions("partition", "order")
         .select("messages")
     )
     results = _run_tasks(messages, job)
@@ -149,7 +153,7 @@ def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
 
 
 class SortedWriter:
-    """Writes the messages of one partition. They come in order, and get their offsets here."""
+    """Writes the messages of some partitions, one after the other; they get their offsets here."""
 
     def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
         self._job = job
@@ -158,25 +162,29 @@ class SortedWriter:
         self._partition = -1
         self._first_offset = 0
         self._writer: ColumnWriter | None = None
+        self._staged: list[StagedPartition] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append messages, and put rejected records aside."""
-        partition, messages, rejected = unpack(batch.column("messages"))
+        found, rejected = unpack(batch.column("messages"))
         if rejected:
             self._rejected.take_out(rejected)
-        if partition is None:
-            return
-        if self._writer is None:
-            self._partition = partition
-            self._writer = ColumnWriter(self._job.open_log(self._attempt, partition))
-            self._first_offset = self._writer.next_offset
-        assert partition == self._partition
-        for data, boundaries in whole_messages(self._job.topic.dialect, messages):
-            self._writer.append_whole(data, boundaries)
+        for partition, messages in found:
+            if self._writer is None or partition != self._partition:
+                self._finish()
+                self._partition = partition
+                self._writer = ColumnWriter(self._job.open_log(self._attempt, partition))
+                self._first_offset = self._writer.next_offset
+            for data, boundaries in whole_messages(self._job.topic.dialect, messages):
+                self._writer.append_whole(data, boundaries)
 
     def close(self) -> list[StagedPartition]:
-        """Flush the partition and return it; nothing if no message came."""
-        if self._writer is None:
-            return []
-        self._writer.flush()
-        return [seal(self._writer.reopen(), Path(self._job.directory), self._first_offset)]
+        """Bring the partitions to the disk and return them; nothing if no message came."""
+        self._finish()
+        sync_staged(Path(self._job.directory), self._staged)
+        return self._staged
+
+    def _finish(self) -> None:
+        if self._writer:
+            staging = Path(self._job.directory)
+            self._staged.append(seal(self._writer.reopen(), staging, self._first_offset))
