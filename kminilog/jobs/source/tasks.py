@@ -2,8 +2,9 @@
 
 A task runs a function for one item. `jobs.spark.runtime.tasks` has the runner that uses executors.
 Starting a Python task costs as much as reading some megabytes. So there should be few tasks: enough
-to keep all cores busy, and none that is tiny. This module does not know what a task does. Source:
-ours.
+to keep all cores busy, and none that is tiny. How many cores there are is known only for this
+moment, because a cluster may add more as long as tasks wait. So the work counts; cores give the
+least number of tasks. This module does not know what a task does. Source: ours.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,6 +45,7 @@ class LocalTasks:
 
 
 LEAST_BYTES = 8 << 20
+MOST_BYTES = 256 << 20
 _OPENING_BYTES = 64 << 10  # opening a file takes as long as reading this
 TASKS_PER_CORE = 4
 
@@ -53,17 +55,19 @@ def task_groups(
 ) -> list[list[Item]]:
     """Return the items in their order, as groups of neighbours; no group is empty.
 
-    The bytes of all items together are cut into equal stretches. There are at most TASKS_PER_CORE
-    stretches for each core, and a stretch has at least LEAST_BYTES unless it is the only one. An
-    item belongs to the stretch in which it begins. O(items).
+    The bytes of all items together are cut into equal stretches of at most about MOST_BYTES. There
+    are TASKS_PER_CORE stretches for each core, unless a stretch would have less than LEAST_BYTES.
+    An item belongs to the stretch in which it begins. O(items).
 
     >>> sizes = [3 << 20, 3 << 20, 3 << 20, 90 << 20, 1]
     >>> [[size >> 20 for size in group] for group in task_groups(sizes, int, cores=2)]
     [[3, 3, 3, 90], [0]]
+    >>> [len(task_groups([16 << 20] * 1000, int, cores=cores)) for cores in (2, 100)]
+    [62, 400]
     """
     costs = [size_bytes(item) + _OPENING_BYTES for item in items]
     total = sum(costs)
-    count = max(min(cores * TASKS_PER_CORE, total // LEAST_BYTES), 1)
+    count = max(total // MOST_BYTES, min(cores * TASKS_PER_CORE, total // LEAST_BYTES), 1)
     groups: dict[int, list[Item]] = {}
     for item, cost, end in zip(items, costs, accumulate(costs), strict=True):
         groups.setdefault((end - cost) * count // total, []).append(item)
