@@ -10,7 +10,7 @@ from kminilog.cli.shared.engines import engine_for, engine_option, master_option
 from kminilog.cli.shared.interrupts import interruptible_anywhere, interruptible_call
 from kminilog.cli.shared.options import config_option, dialect_option, example, json_option
 from kminilog.cli.shared.output import warn, write_document, write_lines
-from kminilog.cli.shared.progress import working
+from kminilog.cli.shared.progress import progress_option, working
 from kminilog.cli.shared.source_options import (
     reading_options,
     to_source,
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
 )
 @engine_option
 @master_option
+@progress_option
 @json_option
 @click.pass_obj
 def command(
@@ -115,6 +116,7 @@ def command(
     lock_timeout_ms: int,
     engine: str,
     master: str | None,
+    progress_format: str | None,
     as_json: bool,
     **reading: Any,
 ) -> int:
@@ -153,7 +155,7 @@ def command(
         "warn": interruptible_call(warn),
     }
     ingest = _ingest_here if engine_for(engine, source, master) == "local" else _ingest_by_spark
-    done = ingest(log_dir_path, source, master, **options)
+    done = ingest(log_dir_path, source, master, progress_format == "json", **options)
     if as_json:
         write_document(done.to_json())
     else:
@@ -162,7 +164,7 @@ def command(
 
 
 def _ingest_here(
-    log_dir_path: Path, source: "Source", _: str | None, **options: Any
+    log_dir_path: Path, source: "Source", _: str | None, as_json: bool, **options: Any
 ) -> "IngestResult":
     from kminilog.jobs.ingest.job import ingest_with
     from kminilog.jobs.ingest.local_engine import LocalIngest
@@ -172,14 +174,14 @@ def _ingest_here(
 
         stage = interruptible_anywhere(LocalIngest.stage)
 
-    with working("Ingesting") as at:
+    with working("Ingesting", as_json=as_json) as at:
         return ingest_with(InterruptibleIngest(at), log_dir_path, source, progress=at, **options)
 
 
 def _ingest_by_spark(
-    log_dir_path: Path, source: "Source", master: str | None, **options: Any
+    log_dir_path: Path, source: "Source", master: str | None, as_json: bool, **options: Any
 ) -> "IngestResult":
-    with spark_at_work("Ingesting with Spark", master) as (start, at):
+    with spark_at_work("Ingesting with Spark", master, as_json=as_json) as (start, at):
         from kminilog.jobs.spark.ingest.job import ingest
 
         return ingest(start, log_dir_path, source, progress=at, **options)

@@ -247,6 +247,29 @@ class TestWithEachEngine:
         (told,) = (kminilog.log_dir / ".quarantine" / "j.jsonl").read_text().splitlines()
         assert f'"file": "{source}", "line": 101' in told
 
+    def test_ingest_with_progress_json_tells_each_step_in_tasks_bytes_and_seconds(
+        self, kminilog, tmp_path
+    ):
+        source = tmp_path / "source"
+        source.mkdir()
+        for name in ("a", "b"):
+            (source / f"{name}.txt").write_bytes(b"line\n" * 600_000)  # MB, to be told
+        run = kminilog.ok("ingest", source, "--topic", "t", "--progress", "json", "--json")
+        reports = [json.loads(line) for line in run.err.splitlines() if line.startswith("{")]
+        assert run.err.splitlines()[0].startswith("{")
+        fields = ["title", "step", "tasks_done", "tasks", "bytes_done", "bytes", "seconds"]
+        assert all(list(report) == [*fields, "seconds_left"] for report in reports)
+        seconds = [report["seconds"] for report in reports]
+        assert seconds == sorted(seconds)
+        last = [report for report in reports if report["step"] == "reading"][-1]
+        assert last["tasks_done"] == last["tasks"]
+        assert last["bytes_done"] == last["bytes"] == 6_000_000
+        assert last["seconds_left"] == 0
+        assert any(report["step"] == "joining" and report["tasks_done"] for report in reports)
+        assert reports[-1]["step"] == "publishing 1200000 messages"
+        assert [reports[-1][name] for name in ("tasks", "bytes", "seconds_left")] == [None] * 3
+        assert run.document["count"] == 1_200_000
+
     @pytest.mark.parametrize(
         ("content", "options", "part"),
         [

@@ -1,5 +1,6 @@
 """Signs of life: a moving line on a terminal, plain lines elsewhere, no colour with NO_COLOR."""
 
+import json
 import os
 import pty
 import re
@@ -18,6 +19,7 @@ from kminilog.cli import recover
 from kminilog.cli.shared import progress
 from kminilog.cli.shared.engines import spark_at_work
 from kminilog.cli.shared.interrupts import interrupts_heard
+from kminilog.progress import TasksDone
 from tests.cli.command_line import PROGRAM, CommandLine, environment
 from tests.processes import Process
 
@@ -97,6 +99,62 @@ def test_working_off_a_terminal_writes_plain_lines(capsys, monkeypatch):
             written += capsys.readouterr().err
     assert written.splitlines()[-1] == "kminilog: Title: a step … 0 s"
     assert "\x1b" not in written
+
+
+def test_working_tells_how_long_a_step_takes_still(capsys, monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    pace = progress._Pace()
+    told = []
+    for done in (0, 1, 3):
+        told.append(pace.told(TasksDone("reading", done, 4, 8_000_000)))
+        clock.now += 20
+    told += [pace.told("publishing"), pace.told(TasksDone("joining", 1, 2))]
+    assert told == [
+        "reading: 0 of 4 tasks, 0 of 8 MB",
+        "reading: 1 of 4 tasks, 2 of 8 MB, about 60 s left",
+        "reading: 3 of 4 tasks, 6 of 8 MB, about 13 s left",
+        "publishing",
+        "joining: 1 of 2 tasks",  # its first report: how long it has taken is not known
+    ]
+
+
+def test_working_as_json_writes_a_line_a_step_but_few_of_one_that_counts(capsys, monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    with progress.working("Title", as_json=True) as at:
+        for number in range(1, 4):
+            at(f"{number} records")
+            clock.now += 0.4
+        at(TasksDone("reading", 1, 2, 10))
+        at(TasksDone("reading", 2, 2, 10))
+        at("publishing")
+    written = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [(one["step"], one["tasks_done"]) for one in written] == [
+        ("1 records", None),
+        ("reading", 1),
+        ("reading", 2),
+        ("publishing", None),
+    ]
+    assert written[1] == {
+        "title": "Title",
+        "step": "reading",
+        "tasks_done": 1,
+        "tasks": 2,
+        "bytes_done": 5,
+        "bytes": 10,
+        "seconds": 1.2,
+        "seconds_left": 0.0,
+    }
+
+
+def test_ingest_on_a_terminal_shows_a_bar(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_bytes(b"line\n" * 300_000)
+    words = ("ingest", str(tmp_path / "*.txt"), "--topic", "t", "--engine", "local")
+    _, shown = run_on_a_terminal(CommandLine(tmp_path / "log"), *words)
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}".encode() in shown
+    assert b"Ingesting: " in shown
 
 
 def test_working_that_is_soon_done_says_nothing(capsys):

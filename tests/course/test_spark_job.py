@@ -75,7 +75,7 @@ def test_job_is_killed_half_way_with_its_jvm_and_workers(tmp_path):
     ran = run_module(*words, folder=tmp_path, wall_seconds=59, needs_result=True)
     assert (ran.code, ran.result) == (-signal.SIGKILL, None), ran.errors
     wait_until_nothing_runs_in(tmp_path)
-    runs = [*(place / "kminilog-data" / ".job-staging").rglob("*.log")]
+    runs = [*(place / "kminilog-data" / ".job-staging").rglob("spans.npy")]
     assert runs, "three of four tasks have written"
     assert first_finding(place)["finding"] == "missing"
 

@@ -83,16 +83,17 @@ def _is_session_running() -> bool:
 
 @contextmanager
 def spark_at_work(
-    title: str, master: str | None
+    title: str, master: str | None, *, as_json: bool = False
 ) -> Iterator[tuple[Callable[[], "SparkSession"], Callable[[str], None]]]:
-    """Show progress of Spark; yields what starts it, and what takes the present step.
+    """Show progress of Spark, as JSON if asked to; yields what starts it, and what takes the
+    present step.
 
     An existing session is used and stays; a new one is stopped at the end. Starting raises
     SparkUnavailableError if Spark cannot start. From then on the command only waits for Spark, so
     Ctrl-C is raised at once. A start is said before anything else is done for it; the end says
     how long it took, and the work.
     """
-    with working(title) as at, ExitStack() as in_the_end:
+    with working(title, as_json=as_json) as at, ExitStack() as in_the_end:
         started = _Start(title, master, at, in_the_end)
         try:
             yield started.session, at

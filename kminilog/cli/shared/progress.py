@@ -1,29 +1,44 @@
 """Progress on stderr while a command works for a long time.
 
-On a terminal it is one line that is updated, by rich. Elsewhere, or with NO_COLOR, it is a plain
-line every ten seconds, and none if the work is done before. It goes to the stderr of the beginning,
-also while file descriptor 2 leads elsewhere, as it does while a JVM starts. A step is a safe point
-for Ctrl-C; until the command gets to one, the line says that it ends. This module knows no command.
+On a terminal it is one line that is updated, by rich, with a bar if it is known how much there is
+to do. Elsewhere, or with NO_COLOR, it is a plain line every ten seconds, and none if the work is
+done before. For a program it is a line of JSON for each step. It goes to the stderr of the
+beginning, also while file descriptor 2 leads elsewhere, as it does while a JVM starts. A step is a
+safe point for Ctrl-C; until the command gets to one, the line says that it ends. This module knows
+no command.
 """
 
+import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TextIO
+from typing import Any, TextIO
+
+import click
 
 from kminilog.cli.shared.interrupts import interruptible_call, is_interrupted
+from kminilog.progress import TasksDone
 from kminilog.text import printable
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
+progress_option = click.option(
+    "--progress",
+    "progress_format",
+    type=click.Choice(["json"]),
+    help="Write progress to stderr as JSON, one object a line, for a program.",
+)
+
+
 @contextmanager
-def working(title: str) -> Iterator[Callable[[str], None]]:
-    """Show progress; yields a function that takes the present step."""
+def working(title: str, *, as_json: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show progress; yields a function that takes the present step, a text or `TasksDone`."""
     lines = _moving_line if is_line_moving() else _plain_lines
+    lines = _json_lines if as_json else lines
     with _own_stderr() as stderr, lines(title, stderr) as at:
         yield interruptible_call(at)
 
@@ -74,18 +89,58 @@ def _own_stderr() -> Iterator[TextIO]:
 @contextmanager
 def _moving_line(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
     from rich.text import Text
 
     class StepColumn(TextColumn):
         def render(self, task: Task) -> Text:
             return Text(_step_shown(title, task.description), overflow="ellipsis", no_wrap=True)
 
+    class Bar(BarColumn):
+        def render(self, task: Task) -> Any:
+            return Text("") if task.total is None else super().render(task)
+
+    pace = _Pace()
+
+    def at(step: str) -> None:
+        done = (step.done, step.tasks) if isinstance(step, TasksDone) else (0, None)
+        text = f"{title}: {pace.told(step)}"
+        progress.update(task, description=text, completed=done[0], total=done[1])
+
     # The clock comes first: a narrow terminal cuts the text, not the sign of life.
-    columns = (SpinnerColumn(), TimeElapsedColumn(), StepColumn(""))
+    columns = (SpinnerColumn(), TimeElapsedColumn(), Bar(bar_width=20), StepColumn(""))
     with Progress(*columns, console=Console(file=stderr), transient=True) as progress:
         task = progress.add_task(title, total=None)
-        yield lambda step: progress.update(task, description=f"{title}: {step}")
+        yield at
+
+
+class _Pace:
+    """How long the present step has taken."""
+
+    def __init__(self) -> None:
+        self._step: str | None = None
+        self._began = time.monotonic()
+
+    def seconds_left(self, step: str) -> float | None:
+        """Return how long a step takes still; None if nobody knows. Called with each step."""
+        name = step.step if isinstance(step, TasksDone) else step
+        if name != self._step:
+            self._step, self._began = name, time.monotonic()
+        if not isinstance(step, TasksDone):
+            return None
+        return step.seconds_left(time.monotonic() - self._began)
+
+    def told(self, step: str) -> str:
+        """Return the text of a step, with the time that is left."""
+        left = self.seconds_left(step)
+        return f"{step}, about {left:.0f} s left" if left else str(step)
 
 
 def _step_shown(title: str, step: str) -> str:
@@ -96,7 +151,7 @@ def _step_shown(title: str, step: str) -> str:
 @contextmanager
 def _plain_lines(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
     began, finished = time.monotonic(), threading.Event()
-    steps = [title]
+    steps, pace = [title], _Pace()
 
     def report() -> None:
         while not finished.wait(SECONDS_BETWEEN_LINES):
@@ -108,7 +163,36 @@ def _plain_lines(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
     reporter = threading.Thread(target=report, daemon=True)
     reporter.start()
     try:
-        yield lambda step: steps.append(f"{title}: {step}")
+        yield lambda step: steps.append(f"{title}: {pace.told(step)}")
     finally:
         finished.set()
         reporter.join()
+
+
+@contextmanager
+def _json_lines(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
+    """Write each step as a line, but of equal ones at most one a second."""
+    began, pace, last = time.monotonic(), _Pace(), ("", 0, -1.0)
+
+    def at(step: str) -> None:
+        nonlocal last
+        done = step if isinstance(step, TasksDone) else None
+        left, seconds = pace.seconds_left(step), time.monotonic() - began
+        kind = (done.step, done.done) if done else (step.lstrip("0123456789"), 0)
+        if kind == last[:2] and seconds - last[2] < 1:
+            return
+        last = (*kind, seconds)
+        report = {
+            "title": title,
+            "step": done.step if done else step,
+            "tasks_done": done and done.done,
+            "tasks": done and done.tasks,
+            "bytes_done": done and done.bytes_done,
+            "bytes": done and done.bytes,
+            "seconds": round(seconds, 1),
+            "seconds_left": None if left is None else round(left, 1),
+        }
+        with suppress(OSError):
+            print(json.dumps(report), file=stderr, flush=True)
+
+    yield at

@@ -19,6 +19,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
+from kminilog.progress import TasksDone
 from kminilog.storage.publish.manifests import StagedPartition
 
 
@@ -28,7 +29,7 @@ class LocalIngest:
     name = "local"
 
     def __init__(self, progress: Callable[[str], None] = lambda line: None) -> None:
-        """`progress` gets a line for each batch of records."""
+        """`progress` gets a line for each batch of records, and how much of the source is read."""
         self._progress = progress
 
     def start(self) -> None:
@@ -44,19 +45,21 @@ class LocalIngest:
             reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free"
             raise LogDirError(job.log_dir, reason=reason)
         batches = self._batches(columns)
-        staged = joined(LocalTasks(), job, [run_task(batches, job, RunsWriter)])
+        staged = joined(LocalTasks(self._progress), job, [run_task(batches, job, RunsWriter)])
         staged.plan = "runs" if plan == "auto" else plan
+        staged.reason = "this process makes one run, whatever the plan"
         staged.content = content_digest(files, LocalTasks())
         return staged
 
     def join_again(self, job: StagingJob, moved: Sequence[Moved]) -> list[StagedPartition]:
         """Give staged partitions other offsets."""
-        return join_again(LocalTasks(), job, moved)
+        return join_again(LocalTasks(self._progress), job, moved)
 
     def _batches(self, columns: Columns[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        count = 0
-        for group in columns.groups(1):
-            for batch in columns.read(group):
+        items, count = [item for group in columns.groups(1) for item in group], 0
+        for done, item in enumerate(items, start=1):
+            for batch in columns.read([item]):
                 count += len(batch)
                 self._progress(f"{count} records")
                 yield batch
+            self._progress(TasksDone("reading", done, len(items), columns.size_bytes))

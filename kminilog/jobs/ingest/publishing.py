@@ -67,12 +67,12 @@ def publish_staged(
                 return result
             moved = _moved(writer, job)
             if moved and not tries_left:
-                job, moved = _with_other_offsets(job, moved, join_again, progress), []
+                job, moved = _with_other_offsets(job, moved, join_again), []
             if not moved:
                 progress(f"publishing {job.manifest.facts['count']} messages")
                 _publish(writer, job, progress)
                 break
-        job = _with_other_offsets(job, moved, join_again, progress)
+        job = _with_other_offsets(job, moved, join_again)
     return job
 
 
@@ -110,10 +110,7 @@ def _moved(writer: LogDirWriter, job: StagedJob) -> list[Moved]:
     return [one for one in found if one.first_offset != one.staged.first_offset]
 
 
-def _with_other_offsets(
-    job: StagedJob, moved: Sequence[Moved], join_again: JoinAgain, progress: Progress
-) -> StagedJob:
-    progress(f"others have written: giving other offsets in {len(moved)} partitions")
+def _with_other_offsets(job: StagedJob, moved: Sequence[Moved], join_again: JoinAgain) -> StagedJob:
     found = {staged.partition: staged for staged in join_again(moved)}
     partitions = [found.get(staged.partition, staged) for staged in job.manifest.partitions]
     return replace(job, manifest=replace(job.manifest, partitions=partitions))

@@ -45,7 +45,8 @@ class FoundRun(NamedTuple):
 
 @dataclass
 class Staged:
-    """What is in staging when all tasks are done, the plan that was taken, and what was read.
+    """What is in staging when all tasks are done, the plan that was taken and why, and what was
+    read.
 
     `content` is the digest of the source's files (`content_digest`).
     """
@@ -54,6 +55,7 @@ class Staged:
     partitions: list[StagedPartition]
     rejected: list[RejectedPart]
     content: str = ""
+    reason: str = ""
 
 
 class RunsWriter:
@@ -104,7 +106,12 @@ def join(tasks: Tasks, job: Staging, runs: Sequence[Run]) -> list[StagedPartitio
     sizes = bytes_by_partition(Path(job.directory), runs, job.topic.partitions).tolist()
     todo = [partition for partition, size_bytes in enumerate(sizes) if size_bytes]
     groups = task_groups(todo, sizes.__getitem__, cores=tasks.cores)
-    joined = tasks.map(groups, lambda partitions: _join(job, runs, partitions))
+    joined = tasks.map(
+        groups,
+        lambda partitions: _join(job, runs, partitions),
+        step="joining",
+        size_bytes=sum(sizes),
+    )
     for run in runs:
         shutil.rmtree(Path(job.directory, run.directory), ignore_errors=True)
     return [staged for group in joined for staged in group]
@@ -132,7 +139,12 @@ def join_again(tasks: Tasks, job: Staging, moved: Sequence[Moved]) -> list[Stage
     Once it returns, they are on the disk. O(bytes). Raises what `tasks` raises.
     """
     groups = task_groups(moved, lambda one: one.staged.bytes, cores=tasks.cores)
-    joined = tasks.map(groups, lambda group: _join_again(job, group))
+    joined = tasks.map(
+        groups,
+        lambda group: _join_again(job, group),
+        step="giving other offsets, because others have written",
+        size_bytes=sum(one.staged.bytes for one in moved),
+    )
     for one in moved:
         shutil.rmtree(Path(job.directory, one.staged.directory), ignore_errors=True)
     return [staged for group in joined for staged in group]

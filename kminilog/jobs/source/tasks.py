@@ -11,11 +11,16 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Protocol, TypeVar
 
+from kminilog.progress import TasksDone
+
 # ---- who runs tasks
 
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+Report = Callable[[str], object]
 
 
 class Tasks(Protocol):
@@ -26,8 +31,20 @@ class Tasks(Protocol):
         """How many tasks run at once."""
         ...
 
-    def map(self, items: Sequence[Item], work: Callable[[Item], Result], /) -> list[Result]:
-        """Return what `work` returns for each item, in the order of the items."""
+    def map(
+        self,
+        items: Sequence[Item],
+        work: Callable[[Item], Result],
+        /,
+        *,
+        step: str = "",
+        size_bytes: int = 0,
+    ) -> list[Result]:
+        """Return what `work` returns for each item, in the order of the items.
+
+        If the step has a name, the user who waits is told how far it is; `size_bytes` is how many
+        bytes all items have.
+        """
         ...
 
 
@@ -36,9 +53,25 @@ class LocalTasks:
 
     cores = 1
 
-    def map(self, items: Sequence[Item], work: Callable[[Item], Result], /) -> list[Result]:
+    def __init__(self, report: Report = lambda line: None) -> None:
+        self._report = report
+
+    def map(
+        self,
+        items: Sequence[Item],
+        work: Callable[[Item], Result],
+        /,
+        *,
+        step: str = "",
+        size_bytes: int = 0,
+    ) -> list[Result]:
         """Return what `work` returns for each item, in the order of the items."""
-        return [work(item) for item in items]
+        results = []
+        for done, item in enumerate(items, start=1):
+            results.append(work(item))
+            if step:
+                self._report(TasksDone(step, done, len(items), size_bytes))
+        return results
 
 
 # ---- how many items one task gets

@@ -7,9 +7,11 @@ import pytest
 from kminilog.errors import KMiniLogError, PublicationError, SourceError
 from kminilog.format.dialect import KAFKA
 from kminilog.jobs.spark.ingest.job import ingest
+from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.verification.commands import showing_command
 from kminilog.verification.findings import FindingClass
 from tests.log_content import content_of, files_of, write_anew
@@ -117,3 +119,17 @@ def test_columns_that_are_no_texts_are_an_error_in_a_line(spark, tmp_path, frame
 def test_dataframe_without_rows_is_an_error(spark, tmp_path, frame):
     with pytest.raises(SourceError, match="a DataFrame: it holds no records"):
         load(spark, tmp_path / "log", frame.limit(0))
+
+
+def test_tasks_join_what_other_tasks_have_made_of_the_rows(spark, tmp_path, frame, monkeypatch):
+    steps = []
+
+    class Seen(SparkTasks):
+        def map(self, items, work, /, **step):
+            steps.append(step["step"])
+            return super().map(items, work, **step)
+
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.writer.SparkTasks", Seen)
+    load(spark, tmp_path / "log", frame)
+    assert steps == ["joining"]
+    assert not list((tmp_path / "log" / JOB_STAGING_DIR).iterdir())

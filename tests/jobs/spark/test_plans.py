@@ -138,17 +138,16 @@ def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
 
 
 @pytest.mark.parametrize(
-    ("runs", "total_bytes", "partitions", "expected"),
+    ("free_bytes", "expected"),
     [
-        (1, 10, 64, "runs"),  # one run: as good as sorted, without a shuffle
-        (8, 1 << 30, 64, "runs"),
-        (3, 20 << 20, 64, "sorted"),  # 3 x 64 segments of 100 KiB
-        (8, 2 << 30, 8, "runs"),
-        (1000, 1000 << 20, 8, "sorted"),
+        (200, ("runs", "it needs no shuffle; it needs twice the 100 bytes of the source, and 200")),
+        (199, ("sorted", "runs would be faster, but it needs twice the 100 bytes of the source")),
     ],
 )
-def test_auto_takes_runs_unless_segments_would_be_tiny(runs, total_bytes, partitions, expected):
-    assert _suitable(runs, total_bytes, partitions) == expected
+def test_auto_takes_runs_if_there_is_space_for_them_and_says_so(free_bytes, expected):
+    plan, reason = _suitable(100, free_bytes)
+    assert plan == expected[0]
+    assert reason.startswith(expected[1])
 
 
 def test_places_of_a_table_are_numbers_of_numpy():

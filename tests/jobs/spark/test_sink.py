@@ -28,9 +28,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
-from kminilog.jobs.spark.datasource.commit import WrittenRun, commit_runs, runs_path
+from kminilog.jobs.spark.datasource.commit import ThreadTasks, WrittenRun, commit_runs, runs_path
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import read_options
 from kminilog.jobs.spark.datasource.ranges import selected_ranges
@@ -276,14 +275,14 @@ def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dia
 
 
 def test_commit_beside_others_that_append_while_it_joins(log_dir, monkeypatch):
-    class Beside(LocalTasks):
-        def map(self, items, work):
-            results = super().map(items, work)
+    class Beside(ThreadTasks):
+        def map(self, *arguments, **step):
+            results = super().map(*arguments, **step)
             with suppress(LogDirLockedError), LogDirWriter.open(log_dir) as writer:
                 writer.log(TopicPartition("orders", 0)).append([(None, b"other")])
             return results
 
-    monkeypatch.setattr("kminilog.jobs.spark.datasource.commit.LocalTasks", Beside)
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.commit.ThreadTasks", Beside)
     commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"), (0, b"c")))
     content = content_of(log_dir, "orders")
     assert [v for _, v in content[0]] == [b"other"] * 3 + [b"a", b"c"]  # then it took the lock

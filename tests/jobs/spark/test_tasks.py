@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import time
 
 from kminilog.jobs.spark.runtime.tasks import SparkTasks
 
@@ -17,6 +18,35 @@ def test_each_item_has_its_task_and_results_are_in_order(spark):
 
 def test_without_items_nothing_is_run(spark):
     assert SparkTasks(spark).map([], lambda item: 1 // 0) == []
+
+
+def test_tasks_that_are_done_are_reported_while_others_still_run(spark, tmp_path):
+    """The last task waits for a report; beside it another job runs in the session."""
+    go, reports = tmp_path / "go", []
+
+    def work(number):
+        while number == 3 and not go.exists():
+            time.sleep(0.02)
+        return number
+
+    def report(line):
+        reports.append(line)
+        if line.done == 3:
+            go.touch()
+
+    assert SparkTasks(spark, report).map(range(4), work, step="working", size_bytes=8) == [
+        *range(4)
+    ]
+    assert {(line.step, line.tasks, line.bytes) for line in reports} == {("working", 4, 8)}
+    assert reports[-1].done == 4
+    assert str(reports[-1]) == "working: 4 of 4 tasks, 0 of 0 MB"
+    assert spark.sparkContext.getJobTags() == set()
+
+
+def test_tasks_without_a_named_step_are_not_reported(spark):
+    reports = []
+    assert SparkTasks(spark, reports.append).map([1], lambda item: item) == [1]
+    assert reports == []
 
 
 def test_garbage_collections_of_workers_pass_over_modules_but_not_over_what_tasks_leave(spark):

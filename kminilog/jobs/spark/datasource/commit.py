@@ -4,15 +4,17 @@
     .manifests/<job>.json            the job is in the topic
 
 Runs follow each other in the order of the tasks. The commit works as ingest does: it joins the runs
-of each partition, and takes the lock to publish them. Spark gives it no session, so it joins in its
-own process. If a job dies, its runs stay until a job with the same id, or any job a day later,
-deletes them: no process of Spark's lives as long as the job, to hold a lock on them. Source: ours.
+of each partition, and takes the lock to publish them. Spark gives a data source no session then, so
+it joins in threads of its own process. If a job dies, its runs stay until a job with the same id,
+or any job a day later, deletes them: no process of Spark's lives as long as the job, to hold a lock
+on them. Source: ours.
 """
 
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -35,7 +37,7 @@ from kminilog.jobs.ingest.job_writer import (
 from kminilog.jobs.ingest.publishing import StagedJob, check_not_made_anew, publish_staged
 from kminilog.jobs.ingest.runs import join, join_again
 from kminilog.jobs.ingest.staging import Staging
-from kminilog.jobs.source.tasks import LocalTasks
+from kminilog.jobs.source.tasks import Item, LocalTasks, Result, Tasks
 from kminilog.jobs.spark.datasource.options import WriteOptions
 from kminilog.storage.compaction import compact
 from kminilog.storage.log_dir import LogDir
@@ -50,6 +52,25 @@ from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.topics import Topic
 
 _ABANDONED_SECONDS = 24 * 3600
+
+
+class ThreadTasks(LocalTasks):
+    """Runs tasks in threads of this process. Most of a join is done while others run, too."""
+
+    cores = os.cpu_count() or 1
+
+    def map(
+        self,
+        items: Sequence[Item],
+        work: Callable[[Item], Result],
+        /,
+        *,
+        step: str = "",
+        size_bytes: int = 0,
+    ) -> list[Result]:
+        """Return what `work` returns for each item, in the order of the items."""
+        with ThreadPoolExecutor(self.cores) as pool:
+            return list(pool.map(work, items))
 
 
 @dataclass
@@ -77,8 +98,9 @@ def commit_runs(
     facts: dict[str, Any],
     *,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
+    tasks: Tasks | None = None,
 ) -> None:
-    """Append the runs of a job to a topic, atomically and idempotently.
+    """Append the runs of a job to a topic, atomically and idempotently; `tasks` join them.
 
     If the job is committed already, nothing is written. Then its manifest must have the same
     `facts`. Waits for the lock of the log dir once the runs are joined. A job without messages
@@ -95,7 +117,8 @@ def commit_runs(
             now = LogDir(log_dir).topic(topic.name)
             check_not_made_anew(job_id, topic, now)
             staging = Staging(str(log_dir), str(runs_path(log_dir, job_id)), now)
-            staged = join(LocalTasks(), staging, written)
+            tasks = tasks or ThreadTasks()
+            staged = join(tasks, staging, written)
             count = sum(partition.count for partition in staged)
             placed = {**facts, PARTITIONS: topic.partitions, "count": count}
             job = StagedJob(
@@ -105,7 +128,7 @@ def commit_runs(
                 job,
                 open_locked,
                 lambda writer: _committed(writer, job_id, wanted),
-                partial(join_again, LocalTasks(), staging),
+                partial(join_again, tasks, staging),
             )
     finally:
         forget_runs(log_dir, job_id)

@@ -11,6 +11,7 @@ is one job, which the option `job_id` may name. A micro-batch is the job `<query
 however often Spark runs it; so writing it is idempotent. Source: Spark's Python Data Source API.
 """
 
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
+from pyspark.sql import DataFrame
 from pyspark.sql.datasource import (
+    DataSource,
     DataSourceArrowWriter,
     DataSourceStreamArrowWriter,
     WriterCommitMessage,
@@ -32,6 +35,7 @@ from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, Str
 from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import RunWriter
 from kminilog.errors import SettingError
+from kminilog.jobs.source.tasks import Tasks
 from kminilog.jobs.spark.datasource.commit import (
     WrittenRun,
     commit_runs,
@@ -40,7 +44,9 @@ from kminilog.jobs.spark.datasource.commit import (
     runs_path,
 )
 from kminilog.jobs.spark.datasource.options import COLUMNS, WriteOptions, write_options
+from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.partitioners.keyed_rules import keyed_rule
+from kminilog.storage.files import replace_file
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 
@@ -132,7 +138,7 @@ class Sink:
         named = batch.column("partition") if "partition" in self.columns else None
         writer.write(place.partitions(keys, named), keys, values)
 
-    def commit(self, job_id: str, messages: Messages) -> None:
+    def commit(self, job_id: str, messages: Messages, tasks: Tasks | None = None) -> None:
         """Publish the runs of the successful task attempts; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
@@ -146,6 +152,7 @@ class Sink:
             runs,
             facts,
             lock_timeout_ms=self.options.lock_timeout_ms,
+            tasks=tasks,
         )
 
 
@@ -197,6 +204,39 @@ class LogWriter(DataSourceArrowWriter):
     def abort(self, messages: Messages) -> None:
         """Delete what the tasks have written."""
         forget_runs(self._sink.log_dir, self._job_id)
+
+
+_RUNS_FILE = "runs.pickle"
+
+
+class _Runs(DataSource):
+    """A sink like `kminilog`, whose commit only hands the runs to the driver, in a file."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kminilog-runs"
+
+    def writer(self, schema: StructType, overwrite: bool) -> "LogWriter":
+        return _RunsWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=False))
+
+
+class _RunsWriter(LogWriter):
+    def commit(self, messages: Messages) -> None:
+        path = runs_path(self._sink.log_dir, self._job_id) / _RUNS_FILE
+        replace_file(path, pickle.dumps(list(messages)))
+
+
+def write_rows(frame: DataFrame, log_dir: Path, job_id: str, options: Mapping[str, str]) -> None:
+    """Write a DataFrame as a write of the data source does; but tasks join the runs, too.
+
+    A data source cannot do so, because Spark gives it no session to run tasks in.
+    """
+    spark, options = frame.sparkSession, {**options, "path": str(log_dir), "job_id": job_id}
+    sink = Sink.of(options, frame.schema, overwrite=False, is_stream=False)
+    spark.dataSource.register(_Runs)
+    frame.write.format(_Runs.name()).mode("append").options(**options).save()
+    runs = (runs_path(sink.log_dir, job_id) / _RUNS_FILE).read_bytes()
+    sink.commit(job_id, pickle.loads(runs), SparkTasks(spark))
 
 
 class LogStreamWriter(DataSourceStreamArrowWriter):

@@ -19,6 +19,7 @@ from kminilog.jobs.ingest.runs import Moved, Staged, join_again
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.source_files import SourceFile
+from kminilog.jobs.source.tasks import Report
 from kminilog.settings import TopicSettings
 from kminilog.storage.publish.manifests import StagedPartition
 
@@ -33,9 +34,10 @@ class SparkIngest:
 
     name = "spark"
 
-    def __init__(self, spark: Session) -> None:
+    def __init__(self, spark: Session, progress: Report | None = None) -> None:
         """Take a session, or a function that starts one when it is needed."""
         self._spark = spark
+        self._progress = progress
 
     def start(self) -> None:
         """Start the session."""
@@ -53,7 +55,7 @@ class SparkIngest:
 
         check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
         with spark_failures(str(source)), own_session(spark) as own:
-            return stage(own, source, files, job, plan)
+            return stage(own, source, files, job, plan, self._progress)
 
     def join_again(self, job: StagingJob, moved: Sequence[Moved]) -> list[StagedPartition]:
         """Give staged partitions other offsets, in tasks."""
@@ -63,7 +65,7 @@ class SparkIngest:
         from kminilog.jobs.spark.runtime.tasks import SparkTasks
 
         with spark_failures(job.topic.name), own_session(spark) as own:
-            return join_again(SparkTasks(own), job, moved)
+            return join_again(SparkTasks(own, self._progress), job, moved)
 
     def _session(self) -> "SparkSession":
         if callable(self._spark):
@@ -84,7 +86,8 @@ def ingest(
     takes the options of `ingest_rows`.
     """
     if isinstance(source, Source):
-        return ingest_with(SparkIngest(spark), log_dir, source, **options)
+        engine = SparkIngest(spark, options.get("progress"))
+        return ingest_with(engine, log_dir, source, **options)
     return ingest_rows(source, log_dir, **options)
 
 
@@ -107,7 +110,7 @@ def ingest_rows(
     Raises what a write raises, PublicationError for a topic with other settings, and SourceError
     without rows.
     """
-    from kminilog.jobs.spark.datasource.door import register
+    from kminilog.jobs.spark.datasource.writer import write_rows
     from kminilog.jobs.spark.runtime.failures import spark_failures
 
     started, job_id = time.monotonic(), job_id or str(uuid4())
@@ -116,11 +119,13 @@ def ingest_rows(
         target = topic_for(writer, job_id, topic, partitions, dialect, settings)
         if existing_topic(writer, topic) is None:
             writer.create_topic(target)
-    register(frame.sparkSession)
-    options = {"topic": topic, "partitioner": partitioner, "job_id": job_id}
-    writing = frame.write.format("kminilog").mode("append").options(**options)
+    options = {
+        "topic": topic,
+        "partitioner": partitioner,
+        "lockTimeoutMs": str(lock_timeout_ms),
+    }
     with spark_failures(str(DATAFRAME)):
-        writing.option("lockTimeoutMs", lock_timeout_ms).save(str(log_dir.resolve()))
+        write_rows(frame, log_dir.resolve(), job_id, options)
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
         manifest = committed_job(writer.path, job_id, log_warning)
         if manifest is None:

@@ -4,10 +4,11 @@
     runs     each task writes what it reads, by partition; joined in a second job (runs.py)
 
 Both plans write the same files, because the partition depends on key and place only, and places
-give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
-partition has more than one writer. But every run has files of its own for every partition. So
-*sorted* is taken where these files would be tiny. In both plans the tasks read the files themselves
-(jobs/source/columns.py).
+give the order. In an empty topic these are the files of plain appends. In both plans the tasks read
+the files themselves (jobs/source/columns.py), and the number of tasks depends on the bytes only,
+not on the partitions. *runs* is faster with any number of partitions, since no record passes
+through the JVM. But the log dir holds each message twice, until the runs are joined. So *sorted* is
+for a log dir that has no space for that: there the shuffle is on the disks of the executors.
 
 In *sorted*, the rows that tasks write in staging go to a Spark data sink. Spark gives the results
 of the successful attempts to `commit`. That runs in a Python process beside the driver, so it hands
@@ -16,6 +17,7 @@ Source: ours.
 """
 
 import pickle
+import shutil
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -40,8 +42,9 @@ from kminilog.jobs.source.description import Source, check_options
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import SourceFile
+from kminilog.jobs.source.tasks import Report
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
-from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
+from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
 from kminilog.storage.files import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import sync_staged
@@ -95,34 +98,37 @@ class _StagingWriter(DataSourceArrowWriter):
 # ---- the plans
 
 
-_SMALL_RUN_BYTES = 1 << 20
-
-
 def stage(
     spark: SparkSession,
     source: Source,
     files: Sequence[SourceFile],
     job: StagingJob,
     plan: str,
+    report: Report | None = None,
 ) -> Staged:
     """Write the records of a source in staging, and return what is there.
 
-    `plan` is auto, sorted or runs. No record reaches the driver. Once it returns, the staged
-    partitions are on the disk. Raises SourceError and Spark's exceptions.
+    `plan` is auto, sorted or runs; `report` gets how far the tasks are. No record reaches the
+    driver. Once it returns, the staged partitions are on the disk. Raises SourceError and Spark's
+    exceptions.
     """
     check_options(source)
-    tasks = SparkTasks(spark)
+    tasks = SparkTasks(spark, report)
     columns: Columns[Any] = columns_of(source, files, tasks)
     groups = columns.groups(tasks.cores)
+    reason = "asked for"
     if plan == "auto":
-        plan = _suitable(len(groups), columns.size_bytes, job.topic.partitions)
+        plan, reason = _suitable(columns.size_bytes, shutil.disk_usage(job.log_dir).free)
     if plan == "sorted":
         order = Order.of(source, len(files))
         placed = place_columns(spark, columns, groups, order, job)
-        staged = _stage_sorted(placed, min(len(groups), job.topic.partitions), job)
+        with watched(spark, report, "shuffling and writing", columns.size_bytes):
+            staged = _stage_sorted(placed, min(len(groups), job.topic.partitions), job)
     else:
-        staged = joined(tasks, job, tasks.map(groups, partial(_write_run, columns, job)))
-    staged.content = content_digest(files, tasks)
+        write = partial(_write_run, columns, job)
+        runs = tasks.map(groups, write, step="reading", size_bytes=columns.size_bytes)
+        staged = joined(tasks, job, runs)
+    staged.content, staged.reason = content_digest(files, tasks), reason
     return staged
 
 
@@ -130,10 +136,16 @@ def _write_run(columns: Columns[Any], job: StagingJob, items: list[Any]) -> Task
     return run_task(columns.read(items), job, RunsWriter)
 
 
-def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
-    """Return "runs" if there will be one run or files will not be tiny; else "sorted"."""
-    is_fine = runs <= 1 or runs * partitions * _SMALL_RUN_BYTES <= total_bytes
-    return "runs" if is_fine else "sorted"
+def _suitable(size_bytes: int, free_bytes: int) -> tuple[str, str]:
+    """Return the plan for a source of some bytes, and why it is taken.
+
+    >>> _suitable(10 << 20, 21 << 20)[0], _suitable(10 << 20, 19 << 20)[0]
+    ('runs', 'sorted')
+    """
+    space = f"it needs twice the {size_bytes} bytes of the source, and {free_bytes} are free"
+    if free_bytes >= 2 * size_bytes:
+        return "runs", f"it needs no shuffle; {space}"
+    return "sorted", f"runs would be faster, but {space}"
 
 
 def _stage_sorted(placed: DataFrame, writers: int, job: StagingJob) -> Staged:
