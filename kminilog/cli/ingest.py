@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "sorted", "runs"]),
     default="auto",
     show_default=True,
-    help="Plan for the work of Spark tasks: sorted shuffles, and one task writes each partition; "
-    "runs needs no shuffle. The local engine always makes one run. All give the same files.",
+    help="Plan for the work of Spark tasks: runs needs no shuffle, but twice the space in the log "
+    "dir; sorted shuffles. The local engine always makes one run. All give the same files.",
 )
 @click.option(
     "--max-rejected",
@@ -93,7 +93,8 @@ if TYPE_CHECKING:
     default=60_000,
     metavar="MS",
     show_default=True,
-    help="How long to wait for another writer of the log dir, in milliseconds; 0 does not wait.",
+    help="How long to wait for another writer of the log dir, at the beginning and to publish, in "
+    "milliseconds; 0 does not wait.",
 )
 @engine_option
 @master_option
