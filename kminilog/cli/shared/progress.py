@@ -103,7 +103,7 @@ def _moving_line(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
         def render(self, task: Task) -> Text:
             return Text(_step_shown(title, task.description), overflow="ellipsis", no_wrap=True)
 
-    class Bar(BarColumn):
+    class KnownBar(BarColumn):
         def render(self, task: Task) -> Any:
             return Text("") if task.total is None else super().render(task)
 
@@ -115,7 +115,7 @@ def _moving_line(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
         progress.update(task, description=text, completed=done[0], total=done[1])
 
     # The clock comes first: a narrow terminal cuts the text, not the sign of life.
-    columns = (SpinnerColumn(), TimeElapsedColumn(), Bar(bar_width=20), StepColumn(""))
+    columns = (SpinnerColumn(), TimeElapsedColumn(), KnownBar(bar_width=20), StepColumn(""))
     with Progress(*columns, console=Console(file=stderr), transient=True) as progress:
         task = progress.add_task(title, total=None)
         yield at

@@ -27,6 +27,7 @@ from kminilog.errors import KMiniLogError, LogDirLockedError, PublicationError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.job_writer import job_directory
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.jobs.spark.datasource.commit import ThreadTasks, WrittenRun, commit_runs, runs_path
@@ -368,10 +369,12 @@ def test_runs_abandoned_a_day_ago_are_cleared_away_by_the_next_job(log_dir):
     runs_of(log_dir, "old", 0, (0, b"a"))
     runs_of(log_dir, "young", 0, (0, b"a"))
     old = runs_path(log_dir, "old")
-    for path in (*old.rglob("*"), old):
-        os.utime(path, (0, 0))
-    commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"a")))
-    assert [path.name for path in (log_dir / JOB_STAGING_DIR).iterdir()] == ["young"]
+    with job_directory(log_dir, "ingest") as at_work:
+        for path in (*old.rglob("*"), old, *at_work.iterdir(), at_work):
+            os.utime(path, (0, 0))
+        commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"a")))
+        left = [path.name for path in (log_dir / JOB_STAGING_DIR).iterdir()]
+        assert sorted(left) == sorted(["young", at_work.name])
 
 
 def test_commit_does_not_mind_that_runs_of_another_job_vanish(log_dir):

@@ -40,7 +40,7 @@ def test_tasks_that_are_done_are_reported_while_others_still_run(spark, tmp_path
     assert {(line.step, line.tasks, line.bytes) for line in reports} == {("working", 4, 8)}
     assert reports[-1].done == 4
     assert str(reports[-1]) == "working: 4 of 4 tasks, 0 of 0 MB"
-    assert spark.sparkContext.getJobTags() == set()
+    assert not spark.sparkContext.getJobTags()
 
 
 def test_tasks_without_a_named_step_are_not_reported(spark):

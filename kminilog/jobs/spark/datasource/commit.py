@@ -40,6 +40,7 @@ from kminilog.jobs.ingest.staging import Staging
 from kminilog.jobs.source.tasks import Item, LocalTasks, Result, Tasks
 from kminilog.jobs.spark.datasource.options import WriteOptions
 from kminilog.storage.compaction import compact
+from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
@@ -155,11 +156,14 @@ def compact_after(options: WriteOptions, topic: Topic, batch_id: int) -> None:
 def forget_runs(log_dir: Path, job_id: str) -> None:
     """Delete the runs of a job, and those of other jobs that nobody has touched for a day.
 
-    An attempt that still writes runs of the job fails at the next file that it opens.
+    An attempt that still writes runs of the job fails at the next file that it opens. What has a
+    lock of its own is not touched: its process lives, or the next writer deletes it.
     """
     clear_directory(runs_path(log_dir, job_id))
     oldest = time.time() - _ABANDONED_SECONDS
     for job in (log_dir / JOB_STAGING_DIR).glob("*"):
+        if (job / LOCK_FILE).exists():
+            continue
         with suppress(FileNotFoundError):  # another job has ended meanwhile
             if max(os.stat(path).st_mtime for path in (job, *job.rglob("*"))) < oldest:
                 shutil.rmtree(job, ignore_errors=True)
