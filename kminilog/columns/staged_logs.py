@@ -321,7 +321,7 @@ class _Content:
         self._digest = hashlib.sha256()
         self._sums = RangeSums(range_borders(offsets.start, offsets.stop))
         self._bytes = 0
-        for segment in log.segments():
+        for segment in log.segments() if log.log_end_offset > log.log_start_offset else ():
             for _, window, boundaries in whole_windows(segment):
                 self.add(window, boundaries)
 

@@ -26,8 +26,7 @@ class ColumnWriter:
     def __init__(self, log: PartitionLog) -> None:
         log.close()
         self._log = log
-        self._segment = log.segments()[-1]
-        self._segment.open()
+        self._segment = log.segments()[-1]  # it is open
         self._touched = [self._segment]
         self._layout = Layout(
             log.dialect,

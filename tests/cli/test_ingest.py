@@ -254,7 +254,8 @@ class TestWithEachEngine:
         source.mkdir()
         for name in ("a", "b"):
             (source / f"{name}.txt").write_bytes(b"line\n" * 600_000)  # MB, to be told
-        run = kminilog.ok("ingest", source, "--topic", "t", "--progress", "json", "--json")
+        run = kminilog("ingest", source, "--topic", "t", "--progress", "json", "--json")
+        assert run.code == 0, run
         reports = [json.loads(line) for line in run.err.splitlines() if line.startswith("{")]
         assert run.err.splitlines()[0].startswith("{")
         fields = ["title", "step", "tasks_done", "tasks", "bytes_done", "bytes", "seconds"]
