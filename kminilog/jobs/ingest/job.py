@@ -160,7 +160,7 @@ def ingest_with(
     placing = checked_partitioner(partitioner), seed, plan
     is_named, job_id = job_id is not None, job_id or str(uuid4())
     staging_path(log_dir, job_id)  # is it a file name?
-    asked = _Asked(job_id, is_named, source, shape, placing, max_rejected, warn)
+    asked = _Asked(job_id, is_named, source, shape, placing, max_rejected, _once(warn))
     open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms, warn=warn)
     with ExitStack() as in_the_end:
         with open_locked(create=True) as writer:
@@ -185,6 +185,18 @@ def ingest_with(
     if not isinstance(published, StagedJob):
         return _seen(published, started)
     return IngestResult(published.manifest, time.monotonic() - started, already_committed=False)
+
+
+def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that hands each line on once: a job looks at the log dir several times."""
+    told: set[str] = set()
+
+    def tell(line: str) -> None:
+        if line not in told:
+            told.add(line)
+            warn(line)
+
+    return tell
 
 
 _Committed = tuple[Manifest, list[str]]

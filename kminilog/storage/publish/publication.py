@@ -158,12 +158,17 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
     sweep_quarantine(log_dir)
     staging = log_dir / STAGING_DIR
     shutil.rmtree(staging, ignore_errors=True)
-    for directory in filter(is_abandoned, (log_dir / JOB_STAGING_DIR).glob("*")):
+    for directory in filter(_is_left_over, (log_dir / JOB_STAGING_DIR).glob("*")):
         staging.mkdir(exist_ok=True)
-        with suppress(FileNotFoundError):  # moved first: a task that goes on fails at the next file
+        with suppress(FileNotFoundError):  # moved first: a late task fails at the next file
             os.replace(directory, staging / directory.name)
     shutil.rmtree(staging, ignore_errors=True)
     return [finished] if finished else []
+
+
+def _is_left_over(directory: Path) -> bool:
+    """Tell if a job has begun to delete its directory (job_writer.py), or has died."""
+    return directory.name.startswith(".") or is_abandoned(directory)
 
 
 def check_staged_bytes(job_id: str, staged: StagedPartition, directory: Path) -> None:

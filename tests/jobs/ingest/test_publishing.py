@@ -206,6 +206,7 @@ def test_what_a_dead_job_has_left_is_deleted_by_the_next_writer_and_no_other(log
     dead = log_dir / JOB_STAGING_DIR / "dead"
     (dead / "attempt").mkdir(parents=True)
     (dead / ".lock").write_text("process 1\n")  # nobody holds it
+    (dead.with_name(".half-deleted") / "attempt").mkdir(parents=True)  # by one that died meanwhile
     with job_directory(log_dir, "alive") as alive:
         append(log_dir, b"new")
         assert list((log_dir / JOB_STAGING_DIR).iterdir()) == [alive]
