@@ -19,12 +19,11 @@ from kminilog.jobs.accounting.digests import Digests
 from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.rows import UNKNOWN, Bits
 from kminilog.jobs.accounting.sides import Sides
-from kminilog.jobs.accounting.sums import Sums
+from kminilog.jobs.accounting.sums import FilledCells, Sums
 
 _MOST_CELLS = 1 << 16  # of all partitions together
 _DATA_BYTES = 1 << 11  # of both sides, for each cell of each task
-_LEAST_CELLS = 1 << 4  # of one partition
-_CELL_BYTES = 40
+_CELL_BYTES = 48
 _MOST_BYTES = 128 << 20  # that reach the driver
 
 
@@ -32,7 +31,7 @@ class RunSums(NamedTuple):
     """The sums of one run of the source; `start` is the number of its first record's place."""
 
     start: int
-    sums: Sums
+    sums: FilledCells
     records: int
     rejected: int
 
@@ -45,7 +44,7 @@ class PartSums(NamedTuple):
     """
 
     part: Part
-    sums: Sums
+    sums: FilledCells
     messages: int
     first: int
     last: int
@@ -64,17 +63,17 @@ class ChecksumPass(NamedTuple):
 def cell_count(partitions: int, tasks: int, total_bytes: int) -> int:
     """Return how many cells a partition gets: a power of 2.
 
-    It grows with the data. The sums of all tasks together stay at about 128 MiB, unless there are
-    more than some thousand partitions and tasks.
+    It grows with the data. The sums of all tasks together stay at about 128 MiB, unless each task
+    has records of more partitions than that leaves room for.
 
     >>> cell_count(4, 16, 1 << 30), cell_count(1000, 400, 1 << 40), cell_count(1, 2, 3000)
-    (4096, 16, 16)
+    (4096, 4, 1)
     """
     tasks = max(tasks, 1)
     of_driver, of_data = _MOST_BYTES // _CELL_BYTES // tasks, total_bytes // _DATA_BYTES // tasks
     most = min(_MOST_CELLS, of_driver, of_data)
     most //= partitions + 1
-    return max(_LEAST_CELLS, 1 << most.bit_length() - 1 if most else 0)
+    return 1 << most.bit_length() - 1 if most else 1
 
 
 def sum_records(sides: Sides, cells: int, batches: Iterable[pa.RecordBatch]) -> list[RunSums]:
@@ -92,7 +91,7 @@ def sum_records(sides: Sides, cells: int, batches: Iterable[pa.RecordBatch]) -> 
             rejected += int((~kept).sum())
             rows, found = rows[kept], Digests(*(part[kept] for part in found))
         sums.add(rows, found)
-    return [] if start is None else [RunSums(start, sums, count, rejected)]
+    return [] if start is None else [RunSums(start, sums.filled(), count, rejected)]
 
 
 def sum_messages(sides: Sides, cells: int, part: Part) -> list[PartSums]:
@@ -107,7 +106,9 @@ def sum_messages(sides: Sides, cells: int, part: Part) -> list[PartSums]:
         count += len(offsets)
         rows = np.where(messages.is_counted, 0, 1)
         sums.add(rows, messages.digests)
-    return [] if first is None else [PartSums(part, sums, count, first, last, is_ascending)]
+    return (
+        [] if first is None else [PartSums(part, sums.filled(), count, first, last, is_ascending)]
+    )
 
 
 def compare_sums(

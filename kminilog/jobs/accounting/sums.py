@@ -25,8 +25,9 @@ stands below. A product of two words has up to 122 bits; it is put together from
 their halves of 32 bits. Source: ours; Mersenne primes.
 """
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,13 @@ _BASE = 0x243F6A8885A308D3 % PRIME  # digits of pi: nothing in the data depends 
 _LOW_BITS, _HALF = np.uint64((1 << 32) - 1), np.uint64(32)
 
 
+class FilledCells(NamedTuple):
+    """The cells of some sums that are not empty: what a task sends. 48 bytes each."""
+
+    places: NDArray[np.int64]
+    cells: Words
+
+
 class Sums:
     """The cells of some rows, one row for each partition and a last one; empty at first.
 
@@ -124,13 +132,24 @@ class Sums:
         np.add.at(cells[_ORDER_HIGH], places, terms >> _HALF)
         np.add.at(cells[_COUNT], places, np.uint64(1))
 
-    def append(self, other: "Sums", rows: Any = slice(None)) -> None:
-        """Append what follows: `other` has the sums of these rows. O(cells)."""
-        mine = self._cells[:, rows]
-        both = mine + other._cells
-        both[_ORDER_LOW] = _orders(mine) + times(powers(_BASE, mine[_COUNT]), _orders(other._cells))
+    def filled(self) -> FilledCells:
+        """Return the cells that have a record. O(cells)."""
+        cells = self._cells.reshape(5, -1)
+        places = np.flatnonzero(cells[_COUNT])
+        return FilledCells(places, cells[:, places])
+
+    def append(self, other: FilledCells, rows: Sequence[int] | None = None) -> None:
+        """Append what follows: `other` has the sums of these rows, or of all. O(its cells)."""
+        cell_count = self._cells.shape[2]
+        places = other.places
+        if rows is not None:
+            places = np.asarray(rows)[places // cell_count] * cell_count + places % cell_count
+        cells = self._cells.reshape(5, -1)
+        mine = cells[:, places]
+        both = mine + other.cells
+        both[_ORDER_LOW] = _orders(mine) + times(powers(_BASE, mine[_COUNT]), _orders(other.cells))
         both[_ORDER_HIGH] = 0
-        self._cells[:, rows] = both
+        cells[:, places] = both
 
     def differing(self, other: "Sums") -> NDArray[np.bool_]:
         """Return for each cell if it differs in any row."""

@@ -32,7 +32,7 @@ def in_parts(found: list[tuple[int, bytes | None, int]], cuts: list[int]) -> Sum
     sums = Sums(ROWS, CELLS)
     borders = [0, *sorted(min(cut, len(found)) for cut in cuts), len(found)]
     for start, stop in pairwise(borders):
-        sums.append(sums_of(found[start:stop]))
+        sums.append(sums_of(found[start:stop]).filled())
     return sums
 
 
