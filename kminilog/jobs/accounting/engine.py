@@ -6,12 +6,11 @@
 Both run the same functions on the same batches, so they find the same. Source: ours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-import pyarrow as pa
-
+from kminilog.jobs.accounting.checksum_pass import ChecksumPass, Compared
 from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.row_join import Judged, RowJoin
 from kminilog.jobs.source.columns import AnyColumns
@@ -22,7 +21,6 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import PartitionSummary
 
-Result = TypeVar("Result")
 Groups = Sequence[Sequence[Part]]
 """The parts of a log, by the task that reads them."""
 
@@ -45,15 +43,11 @@ class Reader(Protocol):
         """How many tasks read the source; 0 if it is a DataFrame, which Spark divides."""
         ...
 
-    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
-        """Return what `work` returns for the records of each task."""
+    def sums(self, step: ChecksumPass, groups: Groups) -> Compared:
+        """Return what the checksum pass finds: the sums of both sides, compared."""
         ...
 
-    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
-        """Return what `work` returns for each part, in the order of the parts."""
-        ...
-
-    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+    def compare(self, join: RowJoin, groups: Groups) -> Judged:
         """Return what the row join finds: the rows of both sides paired and judged."""
         ...
 

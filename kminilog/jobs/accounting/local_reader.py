@@ -6,13 +6,15 @@ rows are paired in several passes, each for some buckets. Source: ours.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
-from kminilog.jobs.accounting.engine import Groups, Result
-from kminilog.jobs.accounting.log_parts import Part
-from kminilog.jobs.accounting.row_join import Item, Judged, RowJoin
+from kminilog.jobs.accounting.checksum_pass import ChecksumPass, Compared
+from kminilog.jobs.accounting.engine import Groups
+from kminilog.jobs.accounting.row_join import Judged, RowJoin, joined
+from kminilog.jobs.accounting.rows import Item
 from kminilog.jobs.source.columns import AnyColumns, Columns
 
 
@@ -25,37 +27,31 @@ class LocalReader:
         self.columns = columns
         self._progress = progress
 
-    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
-        """Return what `work` returns for all records."""
-        return work(self._batches())
+    def sums(self, step: ChecksumPass, groups: Groups) -> Compared:
+        """Return what the checksum pass finds."""
+        ranges: dict[int, list[Any]] = defaultdict(list)
+        for number, item in self._items(step, groups):
+            ranges[number].append(item)
+        return step.joined(one for found in ranges.items() for one in step.compare(*found))
 
-    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
-        """Return what `work` returns for each part."""
-        return [found for part in self._parts(groups) for found in work(part)]
-
-    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+    def compare(self, join: RowJoin, groups: Groups) -> Judged:
         """Return what the row join finds; both sides are read once for each bucket."""
         partitions: dict[int, list[Any]] = defaultdict(list)
         for bucket in range(join.buckets):
             rows: dict[int, list[Any]] = {bucket: [], join.buckets: []}
-            for number, item in self._rows(join, groups):
+            for number, item in self._items(join, groups):
                 if number in rows:
                     rows[number].append(item)
             others = rows[join.buckets] if bucket == 0 else []
             for partition, item in (*join.pair(bucket, rows[bucket]), *others):
                 partitions[partition].append(item)
-        return [join.judge(partition, items) for partition, items in partitions.items()]
+        return joined(join.judge(partition, items) for partition, items in partitions.items())
 
-    def _rows(self, join: RowJoin, groups: Groups) -> Iterator[Item]:
-        yield from join.read_records(self._batches())
-        for part in self._parts(groups):
-            yield from join.read_messages(part)
-
-    def _parts(self, groups: Groups) -> Iterator[Part]:
-        for group in groups:
-            for part in group:
-                self._progress(f"reading {part.topic_partition}")
-                yield part
+    def _items(self, step: ChecksumPass | RowJoin, groups: Groups) -> Iterator[Item]:
+        yield from step.read_records(self._batches())
+        for part in chain.from_iterable(groups):
+            self._progress(f"reading {part.topic_partition}")
+            yield from step.read_messages(part)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         columns: Columns[Any] = self.columns

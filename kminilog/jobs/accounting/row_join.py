@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kminilog.jobs.accounting.account import Groups
+from kminilog.jobs.accounting.account import Groups, merged
 from kminilog.jobs.accounting.alterations import PartitionPairs
 from kminilog.jobs.accounting.digests import cells_of
 from kminilog.jobs.accounting.log_parts import Part
@@ -25,24 +25,15 @@ from kminilog.jobs.accounting.rows import (
     UNKNOWN,
     Bits,
     Breaks,
+    Counted,
     CountedRows,
     Integers,
+    Item,
+    add_counts,
     numbered,
     scattered,
 )
 from kminilog.jobs.accounting.sides import Messages, Sides, SourceRecords
-
-Item = tuple[int, Any]
-"""Where an item goes, and the item: a bucket first, then a partition."""
-
-
-class Counted(NamedTuple):
-    """How many rows were read. `left_out` were rejected, and are in no group for they were not
-    paired."""
-
-    source: int
-    stored: int
-    left_out: int
 
 
 class Judged(NamedTuple):
@@ -50,6 +41,13 @@ class Judged(NamedTuple):
 
     counted: Counted
     groups: Groups
+
+
+def joined(judged: Iterable[Judged]) -> Judged:
+    """Return what became of the rows of all these partitions."""
+    found = list(judged)
+    counted = add_counts(one.counted for one in found)
+    return Judged(counted, merged(one.groups for one in found))
 
 
 @dataclass(frozen=True)
@@ -169,11 +167,6 @@ class RecordReader:
         for partition in np.flatnonzero(counts).tolist():
             tally = CountedRows(self._run, int(counts[partition]), is_source=True)
             yield join.buckets, (partition, tally)
-
-
-def add_counts(counted: Iterable[Counted]) -> Counted:
-    """Return the sum of several counts."""
-    return Counted(*map(sum, zip(Counted(0, 0, 0), *counted, strict=True)))
 
 
 def _by_partition(found: pa.RecordBatch) -> Iterator[Item]:

@@ -14,7 +14,7 @@ Where nobody can know the partition of records without keys, only rows with keys
 sides. `key` holds the first bytes of the key, for those who read the findings. Source: ours.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,24 @@ SHOWN_BYTES = 60  # of a key
 
 Integers = NDArray[np.int64]
 Bits = NDArray[np.bool_]
+
+
+Item = tuple[int, Any]
+"""Where an item goes, and the item: a range of partitions, a bucket of rows, a partition."""
+
+
+class Counted(NamedTuple):
+    """How many rows were read. `left_out` were rejected, and are in no group for they were not
+    paired."""
+
+    source: int
+    stored: int
+    left_out: int
+
+
+def add_counts(counted: Iterable[Counted]) -> Counted:
+    """Return the sum of several counts."""
+    return Counted(*map(sum, zip(Counted(0, 0, 0), *counted, strict=True)))
 
 
 class CountedRows(NamedTuple):

@@ -19,7 +19,7 @@ ours.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from kminilog.errors import SourceError
@@ -32,19 +32,14 @@ from kminilog.jobs.accounting.account import (
     StoredPlace,
     merged,
 )
-from kminilog.jobs.accounting.checksum_pass import (
-    ChecksumPass,
-    cell_count,
-    compare_sums,
-    sum_messages,
-    sum_records,
-)
+from kminilog.jobs.accounting.account import Groups as PairGroups
+from kminilog.jobs.accounting.checksum_pass import ChecksumPass
 from kminilog.jobs.accounting.engine import Engine, Groups, Reader
 from kminilog.jobs.accounting.expected import ExpectedPartition, recorded_paths
 from kminilog.jobs.accounting.log_parts import parts_of, ranges_of
 from kminilog.jobs.accounting.rejections import Rejections, quarantine_files
-from kminilog.jobs.accounting.row_join import RowJoin, add_counts
-from kminilog.jobs.accounting.rows import SHOWN_BYTES, Bits
+from kminilog.jobs.accounting.row_join import RowJoin
+from kminilog.jobs.accounting.rows import SHOWN_BYTES, Bits, Counted
 from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
 from kminilog.jobs.source.columns import AnyColumns
@@ -95,28 +90,24 @@ def compare(
     """
     steps, wanted, rows = [], None, messages
     if not is_full and reader.task_count and sides.expected.knows_keyed:
-        first = _checksum_pass(reader, sides, groups, total_bytes)
+        step = ChecksumPass.of(sides, reader.task_count + len(groups), total_bytes)
+        counted, differing = reader.sums(step, groups)
         steps.append("sums")
-        if first.differing is not None and not first.differing.any() and not shown:
-            rejected = {REJECTED: PairGroup(first.rejected, [])} if first.rejected else {}
-            return Account(first.source, first.stored, rejected, steps)
-        wanted = first.differing if not shown else None
-        rows = max(messages, first.source)
+        if differing is not None and not differing.any() and not shown:
+            return Account(counted.source, counted.stored, _left_out(counted), steps)
+        wanted = differing if not shown else None
+        rows = max(messages, counted.source)
     steps.append("account" if wanted is None else _described(wanted))
     buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
     join = RowJoin(sides, buckets, wanted, shown, bounds)
-    judged = reader.compare(join, groups)
-    counted = add_counts(one.counted for one in judged)
-    left_out = {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}
-    found = merged([left_out, *(one.groups for one in judged)])
+    counted, found = reader.compare(join, groups)
+    found = merged([_left_out(counted), found])
     return Account(counted.source, counted.stored, found, steps)
 
 
-def _checksum_pass(reader: Reader, sides: Sides, groups: Groups, total_bytes: int) -> ChecksumPass:
-    cells = cell_count(sides.partitions, reader.task_count + len(groups), total_bytes)
-    runs = reader.map_source(partial(sum_records, sides, cells))
-    parts = reader.map_parts(groups, partial(sum_messages, sides, cells))
-    return compare_sums(sides.partitions, cells, runs, parts)
+def _left_out(counted: Counted) -> PairGroups:
+    """Return the group of rejected records that no step has paired; none without such."""
+    return {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}
 
 
 def _described(wanted: Bits) -> str:

@@ -108,16 +108,25 @@ class FilledCells(NamedTuple):
     places: NDArray[np.int64]
     cells: Words
 
+    def in_rows(self, rows: Sequence[int], cell_count: int) -> "FilledCells":
+        """Return the cells as those of other rows, which ascend: the n-th row becomes `rows[n]`."""
+        shifts = (np.asarray(rows) - np.arange(len(rows))) * cell_count
+        return FilledCells(self.places + shifts[self.places // cell_count], self.cells)
+
 
 class Sums:
-    """The cells of some rows, one row for each partition and a last one; empty at first.
+    """The cells of some rows, one row for each partition; empty at first.
 
-    In the last row the order does not count. Memory is 40 bytes for each cell.
+    Memory is 40 bytes for each cell.
     """
 
-    def __init__(self, rows: int, cells: int) -> None:
-        """Make `rows` rows of `cells` cells; `cells` is a power of 2."""
+    def __init__(self, rows: int, cells: int, ordered: int | None = None) -> None:
+        """Make `rows` rows of `cells` cells; `cells` is a power of 2.
+
+        In rows from number `ordered` on, the order does not count.
+        """
         self._cells = np.zeros((5, rows, cells), np.uint64)
+        self._ordered = rows if ordered is None else ordered
 
     def add(self, rows: NDArray[Any], found: Digests) -> None:
         """Add records: row and digest of each, in their order. O(records)."""
@@ -138,13 +147,9 @@ class Sums:
         places = np.flatnonzero(cells[_COUNT])
         return FilledCells(places, cells[:, places])
 
-    def append(self, other: FilledCells, rows: Sequence[int] | None = None) -> None:
-        """Append what follows: `other` has the sums of these rows, or of all. O(its cells)."""
-        cell_count = self._cells.shape[2]
-        places = other.places
-        if rows is not None:
-            places = np.asarray(rows)[places // cell_count] * cell_count + places % cell_count
-        cells = self._cells.reshape(5, -1)
+    def append(self, other: FilledCells) -> None:
+        """Append what follows. O(its cells)."""
+        cells, places = self._cells.reshape(5, -1), other.places
         mine = cells[:, places]
         both = mine + other.cells
         both[_ORDER_LOW] = _orders(mine) + times(powers(_BASE, mine[_COUNT]), _orders(other.cells))
@@ -154,7 +159,8 @@ class Sums:
     def differing(self, other: "Sums") -> NDArray[np.bool_]:
         """Return for each cell if it differs in any row."""
         is_other = (self._cells[:_ORDER_LOW] != other._cells[:_ORDER_LOW]).any(axis=0)
-        is_other[:-1] |= (_orders(self._cells) != _orders(other._cells))[:-1]
+        ordered = slice(self._ordered)
+        is_other[ordered] |= (_orders(self._cells) != _orders(other._cells))[ordered]
         found: NDArray[np.bool_] = is_other.any(axis=0)
         return found
 

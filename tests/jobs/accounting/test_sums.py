@@ -21,7 +21,7 @@ records = st.lists(
 
 
 def sums_of(found: list[tuple[int, bytes | None, int]]) -> Sums:
-    sums = Sums(ROWS, CELLS)
+    sums = Sums(ROWS, CELLS, ordered=ROWS - 1)
     keys = pa.array([key for _, key, _ in found], pa.binary())
     values = pa.array([b"%d" % value for *_, value in found], pa.binary())
     sums.add(np.array([row for row, *_ in found], np.int64), digests(keys, values))
@@ -29,7 +29,7 @@ def sums_of(found: list[tuple[int, bytes | None, int]]) -> Sums:
 
 
 def in_parts(found: list[tuple[int, bytes | None, int]], cuts: list[int]) -> Sums:
-    sums = Sums(ROWS, CELLS)
+    sums = Sums(ROWS, CELLS, ordered=ROWS - 1)
     borders = [0, *sorted(min(cut, len(found)) for cut in cuts), len(found)]
     for start, stop in pairwise(borders):
         sums.append(sums_of(found[start:stop]).filled())

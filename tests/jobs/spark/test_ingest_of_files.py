@@ -8,10 +8,15 @@ import pytest
 
 from kminilog.errors import SourceError
 from kminilog.format.dialect import KAFKA
+from kminilog.jobs.accounting.checksum_pass import ChecksumPass
+from kminilog.jobs.accounting.expected import ExpectedPartition
+from kminilog.jobs.accounting.rejections import Rejections
+from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces, tasks
 from kminilog.jobs.source.description import Source
+from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.verify.engine import SparkEngine
@@ -74,7 +79,11 @@ def test_tasks_of_a_verification_share_a_csv_file(spark, tmp_path, monkeypatch):
     source = Source((str(tmp_path),), "csv")
     with SparkEngine(spark).reading(source, list_files(source.paths)) as reader:
         assert reader.task_count > 4
-        assert sum(reader.map_source(lambda batches: [sum(map(len, batches))])) == 900
+        order = Order.of(source, 1)
+        rejections = Rejections.of(source, [], [], [], order)
+        sides = Sides(LogDir(tmp_path), 1, None, ExpectedPartition(1), rejections, order)
+        step = ChecksumPass.of(sides, reader.task_count, 3600)
+        assert reader.sums(step, []).counted == (900, 0, 0)
 
 
 def test_ingest_of_files_without_rows_beside_others_is_fine(spark, tmp_path):

@@ -28,9 +28,11 @@ from pyspark.sql.types import BinaryType, StringType
 from kminilog.columns.segment_checks import check_segment
 from kminilog.errors import LogDirError, SourceError
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import Groups, Result
+from kminilog.jobs.accounting.checksum_pass import ChecksumPass, Compared
+from kminilog.jobs.accounting.engine import Groups
 from kminilog.jobs.accounting.log_parts import Part, SegmentPlace, places_of
-from kminilog.jobs.accounting.row_join import Item, Judged, RecordReader, RowJoin
+from kminilog.jobs.accounting.row_join import Judged, RecordReader, RowJoin, joined
+from kminilog.jobs.accounting.rows import Item
 from kminilog.jobs.source.columns import AnyColumns, Columns, columns_of
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.places import RECORD_COLUMNS
@@ -206,49 +208,42 @@ class SparkReader:
         """How many tasks read the source; 0 if it is a DataFrame."""
         return len(self._groups)
 
-    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
-        """Return what `work` returns for the records of each task."""
-        columns: Columns[Any] | None = self.columns
-        assert columns is not None, "Spark divides a DataFrame"
-        found = SparkTasks(self._spark).map(self._groups, lambda group: work(columns.read(group)))
-        return [result for results in found for result in results]
+    def sums(self, step: ChecksumPass, groups: Groups) -> Compared:
+        """Return what the checksum pass finds, after a shuffle of sums."""
+        return step.joined(_moved(self._items(step, groups), step.ranges, step.compare).collect())
 
-    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
-        """Return what `work` returns for each part, in the order of the parts."""
-        found = SparkTasks(self._spark).map(
-            groups, lambda group: [one for part in group for one in work(part)]
-        )
-        return [result for results in found for result in results]
-
-    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+    def compare(self, join: RowJoin, groups: Groups) -> Judged:
         """Return what the row join finds, after two shuffles of rows."""
-        rows = self._rows(join).union(self._messages(join, groups))
-        pairs = _moved(rows, join.buckets + 1, join.pair)
-        partitions = min(join.sides.partitions + 1, self.cores * TASKS_PER_CORE)
-        judged = _moved(pairs, partitions, lambda number, items: [join.judge(number, items)])
-        found: list[Judged] = judged.collect()
-        return found
+        pairs = _moved(self._items(join, groups), join.buckets + 1, join.pair)
+        tasks = min(join.sides.partitions + 1, self.cores * TASKS_PER_CORE)
+        judged = _moved(pairs, tasks, lambda number, items: [join.judge(number, items)])
+        return joined(judged.mapPartitions(lambda found: [joined(found)]).collect())
 
-    def _rows(self, join: RowJoin) -> "RDD[Item]":
-        columns: Columns[Any] | None = self.columns
-        if columns is None:
-            assert self._records is not None
-            return _rows_of(self._records, join)
+    def _items(self, step: ChecksumPass | RowJoin, groups: Groups) -> "RDD[Item]":
+        """Return what a step makes of both sides."""
 
-        def read(group: list[Any]) -> Iterator[Item]:
-            freeze_modules()
-            return join.read_records(columns.read(group))
-
-        groups = self._groups
-        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
-
-    def _messages(self, join: RowJoin, groups: Groups) -> "RDD[Item]":
         def read(group: Sequence[Part]) -> Iterator[Item]:
             freeze_modules()
             for part in group:
-                yield from join.read_messages(part)
+                yield from step.read_messages(part)
 
-        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
+        return self._records_of(step).union(self._in_tasks(groups).flatMap(read))
+
+    def _records_of(self, step: ChecksumPass | RowJoin) -> "RDD[Item]":
+        columns: Columns[Any] | None = self.columns
+        if columns is None:
+            assert self._records is not None
+            assert isinstance(step, RowJoin), "nobody sums a DataFrame"
+            return _rows_of(self._records, step)
+
+        def read(group: list[Any]) -> Iterator[Item]:
+            freeze_modules()
+            return step.read_records(columns.read(group))
+
+        return self._in_tasks(self._groups).flatMap(read)
+
+    def _in_tasks(self, groups: Sequence[Any]) -> "RDD[Any]":
+        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1))
 
 
 def records_of(frame: DataFrame) -> DataFrame:
