@@ -69,3 +69,12 @@ def keyed_rule(partitioner: str) -> KeyedRule:
     0
     """
     return KEYED_RULES[keyed_name(partitioner)]
+
+
+def name_of(rule: KeyedRule) -> str:
+    """Return a partitioner that places keys by this rule.
+
+    >>> name_of(murmur2_partition)
+    'default-2.4'
+    """
+    return next(name for name, one in KEYED_RULES.items() if one is rule)

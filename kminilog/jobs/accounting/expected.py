@@ -16,17 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from kminilog.columns.partitioning import Places, chooser
-from kminilog.jobs.accounting.rows import UNKNOWN, Integers
+from kminilog.jobs.accounting.rows import UNKNOWN, Integers, bits_of
 from kminilog.jobs.source.description import Source
-from kminilog.partitioners.keyed_rules import keyed_rule
+from kminilog.partitioners.keyed_rules import keyed_rule, name_of
 from kminilog.partitioners.registry import PARTITIONERS
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.records import job_rule
-from kminilog.verification.summaries import KeyedPartition, PartitionOf
+from kminilog.verification.summaries import KeyedPartition
 
 Choose = Callable[[Any, Places], Integers]
 
@@ -36,7 +35,7 @@ class ExpectedPartition:
     """What is known about where records belong in a topic. Spark pickles it for tasks."""
 
     partitions: int
-    rule: PartitionOf | None = None
+    rule: KeyedPartition | None = None
     partitioner: str | None = None
     seed: int = 0
 
@@ -88,21 +87,17 @@ class ExpectedPartition:
         if self.partitioner is not None:
             choose = chooser(self.partitioner, self.partitions, seed=self.seed)
             return lambda keys, places: choose(keys, places).astype(np.int64)
-        return lambda keys, places: self._by_rule(keys)
-
-    def _by_rule(self, keys: pa.Array) -> Integers:
-        rule, count = self.rule, len(keys)
-        if rule is None:
-            return np.full(count, UNKNOWN)
-        encoded = keys.dictionary_encode()
-        known = np.array([*map(rule, encoded.dictionary.to_pylist()), UNKNOWN])
-        found: Integers = known[encoded.indices.fill_null(len(known) - 1).to_numpy()]
-        return found
+        if self.rule is None:
+            return lambda keys, _: np.full(len(keys), UNKNOWN)
+        by_key = chooser(name_of(self.rule.rule), self.rule.partitions)
+        return lambda keys, places: np.where(
+            bits_of(keys.is_valid()), by_key(keys, places), UNKNOWN
+        )
 
 
 def _rule(
     topic: Topic, partitioner: str | None, jobs: Sequence[Manifest], *, is_within: bool
-) -> PartitionOf | None:
+) -> KeyedPartition | None:
     rules = {job_rule(job, partitioner) for job in jobs}
     if not jobs and partitioner:
         rules = {KeyedPartition(keyed_rule(partitioner), topic.partitions)}

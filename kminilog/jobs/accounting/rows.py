@@ -71,6 +71,12 @@ class Breaks(NamedTuple):
     offsets: Integers
 
 
+def bits_of(column: pa.Array) -> Bits:
+    """Return an Arrow column of booleans without nulls as a numpy array."""
+    found: Bits = column.to_numpy(zero_copy_only=False)
+    return found
+
+
 def numbered(partitions: Integers, before: NDArray[np.int64]) -> Integers:
     """Return the number of each row in its partition, and add them to `before`, in place.
 

@@ -19,7 +19,7 @@ from kminilog.jobs.accounting.digests import Digests, digests
 from kminilog.jobs.accounting.expected import ExpectedPartition
 from kminilog.jobs.accounting.log_parts import Part, Ranges, messages_of
 from kminilog.jobs.accounting.rejections import Rejections
-from kminilog.jobs.accounting.rows import UNKNOWN, Bits, Integers
+from kminilog.jobs.accounting.rows import UNKNOWN, Bits, Integers, bits_of
 from kminilog.jobs.source.places import Order, places_of
 from kminilog.storage.log_dir import LogDir
 
@@ -74,7 +74,7 @@ class Sides:
         def read(batch: pa.RecordBatch) -> SourceRecords:
             keys, places = batch.column("key"), places_of(batch)
             numbers = self.order.numbers(places)
-            is_undecodable = _bits(batch.column("rejected").is_valid())
+            is_undecodable = bits_of(batch.column("rejected").is_valid())
             values = batch.column("value")
             is_rejected = self.rejections.known(
                 places.rank,
@@ -87,7 +87,7 @@ class Sides:
                 partitions = np.where(is_rejected, UNKNOWN, partitions)
             found = digests(keys, values, wanted)
             found = _without_copies(found, is_undecodable, numbers)
-            has_key = _bits(keys.is_valid())
+            has_key = bits_of(keys.is_valid())
             return SourceRecords(keys, found, numbers, partitions, has_key, is_rejected)
 
         return read
@@ -96,7 +96,7 @@ class Sides:
         """Yield the messages of a part; O(bytes)."""
         for segment, batch in messages_of(self.log_dir, part, self.within):
             keys = batch.column("key")
-            has_key = _bits(keys.is_valid())
+            has_key = bits_of(keys.is_valid())
             counted = np.full(len(batch), self.expected.knows_keyless)
             yield Messages(
                 segment,
@@ -107,11 +107,6 @@ class Sides:
                 has_key,
                 counted | (has_key & self.expected.knows_keyed),
             )
-
-
-def _bits(column: pa.Array) -> Bits:
-    found: Bits = column.to_numpy(zero_copy_only=False)
-    return found
 
 
 def _without_copies(found: Digests, is_undecodable: Bits, numbers: Integers) -> Digests:
