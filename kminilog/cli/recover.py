@@ -33,7 +33,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import NOT_DUE, RecoveryPlan, ValidEnd
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
-from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
+from kminilog.verification.findings import Finding, FindingClass, Tally, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 
@@ -179,7 +179,8 @@ def explain(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan
     known = read_small_files(log_dir.path).partitions_of(topic)[topic_partition.partition]
     jobs = replace(known, placement=())  # recovery does not ask where keys belong
     reader, check = log_dir.reader(topic_partition), interruptible_anywhere(segment_check())
-    return ExplainedPlan(plan, check_partition(reader, jobs, check_segment=check).findings)
+    found = Tally(check_partition(reader, jobs, check_segment=check).findings)
+    return ExplainedPlan(plan, found.findings())
 
 
 def words_of(finding: Finding) -> str:

@@ -36,6 +36,7 @@ from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.segment import Segment
+from kminilog.verification.findings import NewRest
 from kminilog.verification.segment_checks import SegmentCheck
 from kminilog.verification.summaries import (
     KeyedPartition,
@@ -55,6 +56,7 @@ def check_segment(
     *,
     few: int = _FEW_MESSAGES,
     window_bytes: int = WINDOW_BYTES,
+    rest: NewRest | None = None,
 ) -> SegmentSummary:
     """Return the summary that the plain twin returns; O(file), memory O(window + index).
 
@@ -71,7 +73,7 @@ def check_segment(
         is_valid = False  # the plain twin reports why
     if is_valid:
         return check.summary()
-    again = _SecondReading(topic_partition, segment, placement, RangeSums(borders))
+    again = _SecondReading(topic_partition, segment, placement, RangeSums(borders), rest)
     return again.run(lambda: again.read(few, window_bytes))
 
 

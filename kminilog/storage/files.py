@@ -28,6 +28,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 from kminilog.errors import NotARegularFileError
 from kminilog.format.names import with_suffix
@@ -189,16 +190,29 @@ def replace_file(
 ) -> None:
     """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
 
-    `temporary` is a name in the same directory, `<name>.tmp` by default; `mode` are the permissions
-    if they are not those of any new file. Once it returns, the new bytes survive a power failure. A
-    crash may leave the temporary file. Raises OSError, which names a file; then nothing is left.
+    See `replacing`.
+    """
+    with replacing(path, temporary=temporary, mode=mode) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(
+    path: Path, *, temporary: Path | None = None, mode: int | None = None
+) -> Iterator[BinaryIO]:
+    """Yield a file to write; at the end of the block it takes the place of the one that is there.
+
+    `temporary` is a name on the same file system, `<name>.tmp` by default; `mode` are the
+    permissions if they are not those of any new file. After the block, the new bytes survive a
+    power failure. A crash may leave the temporary file. Raises OSError, which names a file; then,
+    and after any error in the block, nothing is left.
     """
     temporary = temporary or path.with_name(with_suffix(path.name, ".tmp"))
     try:
         with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
-            file.write(data)
+            yield file
         sync(temporary)
         os.replace(temporary, path)
     except BaseException:

@@ -105,9 +105,8 @@ class Excerpt(NamedTuple):
         >>> Excerpt.of(b"ok").to_json("key")
         {'key': 'ok', 'key_size': 2, 'key_start': 0, 'key_differs': None}
         """
-        field = {name: None} if self.data is None else _bytes_field(name, self.data)
         return {
-            **field,
+            **bytes_field(name, self.data),
             f"{name}_size": self.size_bytes,
             f"{name}_start": self.start,
             f"{name}_differs": self.differs and list(self.differs),
@@ -197,6 +196,86 @@ def differing(one: bytes | None, other: bytes | None) -> tuple[Marks, Marks] | t
     return (front, len(one) - after), (front, len(other) - after)
 
 
+# ---- which columns differ
+
+
+_NAMED_BYTES = 100  # of each side, where a column that differs is named
+_NO_MEMBER = "no such column"
+
+
+class _Number(str):
+    """A number of JSON as it was written: 1.50 and 1.5 differ."""
+
+
+def differing_columns(record: KeyValue, message: KeyValue, name: str) -> tuple[list[str], str]:
+    """Return the names of what differs between both sides, and how, as text.
+
+    If both values are objects of JSON, these are their members. Else the value is called `name`.
+    O(bytes).
+
+    >>> one, other = (b'{"user": "u", "amount": %s}' % amount for amount in (b"1.50", b"1.5"))
+    >>> differing_columns(KeyValue(b"k", one), KeyValue(b"k", other), "value")
+    (['amount'], 'amount: 1.50 ≠ 1.5')
+    >>> differing_columns(KeyValue(b"k", b"order 13"), KeyValue(None, b"order 17"), "value")
+    (['key', 'value'], 'key: k ≠ null, value: order 13 ≠ order 17')
+    """
+    found = []
+    if record.key != message.key:
+        found.append(("key", record.key, message.key))
+    if record.value != message.value:
+        members = list(_members(record.value, message.value))
+        found += members or [(name, record.value, message.value)]
+    told = ", ".join(f"{name}: {_beside(one, other)}" for name, one, other in found)
+    return [name for name, *_ in found], told
+
+
+def _members(
+    one: bytes | None, other: bytes | None
+) -> Iterator[tuple[str, bytes | None, bytes | None]]:
+    """Yield the members of two objects of JSON that differ; none if they are no objects."""
+    try:
+        rows = [
+            json.loads(side or b"", parse_float=_Number, parse_int=_Number) for side in (one, other)
+        ]
+    except (ValueError, RecursionError):
+        return
+    if not all(isinstance(row, dict) for row in rows):
+        return
+    for name in {**rows[0], **rows[1]}:
+        values = [row.get(name, _NO_MEMBER) for row in rows]
+        is_there = [name in row for row in rows]
+        if is_there[0] == is_there[1] and _same(*values):
+            continue
+        texts = [value if isinstance(value, str) else _json(value) for value in values]
+        if texts[0] == texts[1]:  # 1 and "1"
+            texts = [value if isinstance(value, _Number) else _json(value) for value in values]
+        yield name, texts[0].encode(errors="replace"), texts[1].encode(errors="replace")
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _beside(one: bytes | None, other: bytes | None) -> str:
+    marks = differing(one, other)
+    sides = zip((one, other), marks, strict=True)
+    return " ≠ ".join(_named(Excerpt.of(data, mark, _NAMED_BYTES)) for data, mark in sides)
+
+
+def _named(excerpt: Excerpt) -> str:
+    if excerpt.data is None:
+        return "null"
+    text = "".join(excerpt.escaped_parts)
+    return f"{'…' * excerpt.is_cut_in_front}{text}{'…' * excerpt.is_cut_after}"
+
+
+# ---- bytes
+
+
 def _side(found: KeyValue | None) -> Side | None:
     return found and Side(Excerpt.of(found.key), Excerpt.of(found.value))
 
@@ -226,7 +305,14 @@ def _boundary(data: bytes, at: int) -> int:
     return at
 
 
-def _bytes_field(name: str, data: bytes) -> dict[str, str]:
+def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
+    """Return bytes as a field of JSON: text if they are UTF-8, else Base64; null for None.
+
+    >>> bytes_field("key", b"ok"), bytes_field("key", b"\xff"), bytes_field("key", None)
+    ({'key': 'ok'}, {'key_base64': '/w=='}, {'key': None})
+    """
+    if data is None:
+        return {name: None}
     try:
         return {name: data.decode()}
     except UnicodeDecodeError:

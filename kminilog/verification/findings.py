@@ -9,14 +9,16 @@ This module neither makes findings nor judges them. Source: ours; Kafka's DumpLo
 only checksums and index entries.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import Any, NamedTuple, Protocol
 
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
-from kminilog.verification.both_sides import NEITHER_SIDE, BothSides
+from kminilog.verification.both_sides import NEITHER_SIDE, BothSides, bytes_field
 
 SAMPLE_COUNT = 20
+_ID_BYTES = 12
 
 
 class FindingClass(StrEnum):
@@ -97,6 +99,8 @@ class Finding(NamedTuple):
     `segment` is the segment's 20 digits; `source` names the record of a source. The partition is -1
     if it is not known, as for a missing record without a key. With `last_offset`, the fault is
     somewhere from `offset` to `last_offset`. `sides` has the record and the message, if shown.
+    `key` is that of the message or the record, where it is known. `rest` is the part of a file that
+    has the others which a sample stands for.
     """
 
     kind: FindingClass
@@ -111,6 +115,8 @@ class Finding(NamedTuple):
     last_offset: int | None = None
     cause: Cause | None = None
     sides: BothSides = NEITHER_SIDE
+    key: bytes | None = None
+    rest: str | None = None
 
     @property
     def place(self) -> str:
@@ -169,6 +175,106 @@ def parse_classes(names: Collection[str]) -> frozenset[FindingClass]:
     return frozenset(map(FindingClass, names))
 
 
+# ---- every finding, as a row of a table
+
+
+ROW_TYPES = {
+    "id": str,
+    "class": str,
+    "severity": str,
+    "topic": str,
+    "partition": int,
+    "segment": str,
+    "offset": int,
+    "last_offset": int,
+    "position": int,
+    "source_file": str,
+    "source_line": int,
+    "source_row": int,
+    "source_position": int,
+    "key": str,
+    "key_base64": str,
+    "columns": list,
+    "differs": str,
+    "detail": str,
+}
+"""The columns of a row; `columns` is a list of texts. All but the first five may be null."""
+
+
+class Origin(NamedTuple):
+    """Where the record of a finding is, and in what it differs from its message.
+
+    `line` and `row` count from 1; `position` is the byte where the line begins. `columns` are the
+    names of what differs; `differs` has both sides.
+    """
+
+    file: str | None = None
+    line: int | None = None
+    row: int | None = None
+    position: int | None = None
+    columns: list[str] | None = None
+    differs: str | None = None
+
+
+NO_ORIGIN = Origin()
+
+
+def row_of(finding: Finding, origin: Origin) -> dict[str, Any]:
+    """Return a finding as a row of ROW_TYPES.
+
+    The id depends on the class and the place, or else on the detail. So it stays the same when the
+    same log is verified again, by any engine.
+
+    >>> found = Finding(FindingClass.EXTRA, "orders", 0, "no record", offset=5, key=b"alice")
+    >>> row = row_of(found, NO_ORIGIN)
+    >>> row["id"], row["offset"], row["key"]
+    ('', 5, 'alice')
+    """
+    at = (finding.segment, finding.offset, finding.last_offset, finding.position)
+    of_source = (origin.file, origin.row if origin.position is None else origin.position)
+    is_placed = finding.offset is not None or origin.file is not None
+    is_one = is_placed and finding.kind != FindingClass.MANIFEST_MISMATCH
+    what = (finding.kind.value, finding.topic, finding.partition, *at, *of_source)
+    told = repr((*what, None if is_one else finding.detail)).encode()
+    return {
+        "id": blake2b(told, digest_size=_ID_BYTES).hexdigest(),
+        "class": finding.kind.value,
+        "severity": severity(finding.kind),
+        "topic": finding.topic,
+        "partition": finding.partition,
+        "segment": finding.segment,
+        "offset": finding.offset,
+        "last_offset": finding.last_offset,
+        "position": finding.position,
+        "source_file": origin.file,
+        "source_line": origin.line,
+        "source_row": origin.row,
+        "source_position": origin.position,
+        **bytes_field("key", finding.key),
+        "columns": origin.columns,
+        "differs": origin.differs,
+        "detail": finding.detail,
+    }
+
+
+# ---- few of many
+
+
+class Rest(Protocol):
+    """Takes the findings of a class that are not kept."""
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding."""
+        ...
+
+    def close(self) -> str | None:
+        """Return where they are."""
+        ...
+
+
+NewRest = Callable[[], Rest]
+
+
 class Tally:
     """For each class, the number of findings and the first SAMPLE_COUNT of them.
 
@@ -181,9 +287,12 @@ class Tally:
     (20, 11)
     """
 
-    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+    def __init__(self, findings: Iterable[Finding] = (), rest: NewRest | None = None) -> None:
+        """Count some findings. `rest` makes what takes those of a class that are not kept."""
         self._counts: dict[FindingClass, int] = {}
         self._samples: dict[FindingClass, list[Finding]] = {}
+        self._new_rest = rest
+        self._rests: dict[FindingClass, Rest] = {}
         for finding in findings:
             self.add(finding)
 
@@ -195,6 +304,10 @@ class Tally:
         samples = self._samples.setdefault(kind, [])
         if len(samples) < SAMPLE_COUNT:
             samples.append(finding._replace(stands_for=1))
+        elif self._new_rest:
+            if kind not in self._rests:
+                self._rests[kind] = self._new_rest()
+            self._rests[kind].add(finding)
 
     def counts(self) -> dict[FindingClass, int]:
         """Return the number of findings of each class, in the order of the classes' first ones."""
@@ -209,9 +322,13 @@ class Tally:
         return list(self._samples.get(kind, ()))
 
     def findings(self) -> list[Finding]:
-        """Return all samples by class; the last one of a class also stands for those not kept."""
+        """Return all samples by class; the last one of a class also stands for those not kept.
+
+        If something takes these, it is closed.
+        """
         found = []
         for kind, samples in self._samples.items():
             surplus = self._counts[kind] - len(samples)
-            found += [*samples[:-1], samples[-1]._replace(stands_for=1 + surplus)]
+            rest = self._rests[kind].close() if kind in self._rests else samples[-1].rest
+            found += [*samples[:-1], samples[-1]._replace(stands_for=1 + surplus, rest=rest)]
         return found

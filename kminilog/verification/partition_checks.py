@@ -38,7 +38,7 @@ from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.topics import Topic
 from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
-from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.job_digests import judge_digests, read_digests
 from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
@@ -161,7 +161,6 @@ def join_segments(
         findings = judge_gone(topic_partition, jobs)
     elif not unchecked:
         findings, unjudged = _compare_with_records(reader, jobs, ordered, findings)
-    tally = Tally([*findings, *_stray_findings(topic_partition, strays)])
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
@@ -169,7 +168,7 @@ def join_segments(
         message_count=sum(s.message_count for s in ordered),
         size_bytes=sum(s.log_bytes for s in ordered),
         segment_count=len(ordered),
-        findings=tally.findings(),
+        findings=[*findings, *_stray_findings(topic_partition, strays)],
         unchecked=[*unchecked, *(why for s in ordered for why in s.unchecked)],
         compressed_count=sum(s.compressed_count for s in ordered),
         unplaced_count=sum(s.unplaced_count for s in ordered),

@@ -5,6 +5,7 @@ on the JSON form, so it is a contract. Source: ours.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -14,7 +15,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
-from kminilog.verification.findings import FindingClass, parse_classes, severity
+from kminilog.verification.finding_parts import AllFindings
+from kminilog.verification.findings import Finding, FindingClass, parse_classes, severity
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
@@ -25,18 +27,31 @@ from kminilog.verification.summaries import CheckSegment, PartitionSummary
 from kminilog.verification.text_report import report_lines
 
 
+@dataclass
 class Report(Results):
-    """The results of a verification, as checks add them one after the other."""
+    """The results of a verification, as checks add them one after the other.
+
+    `all_findings` takes every finding of the storage checks, if somebody wants more than samples.
+    """
+
+    all_findings: AllFindings | None = None
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Count findings of the storage checks."""
+        for finding in findings:
+            self.tally.add(finding)
+            if self.all_findings:
+                self.all_findings.add(finding)
 
     def add_topic(self, topic: Topic, summaries: Iterable[PartitionSummary]) -> None:
         """Add all partitions of a topic with their findings, and what was checked in them."""
-        summaries = list(summaries)
+        kept = []
         for summary in summaries:
             self.partitions.append(summary.to_json())
-            for finding in summary.findings:
-                self.tally.add(finding)
+            self.add(summary.findings)
+            kept.append(replace(summary, findings=[]))
         is_named = self.scope["partitioner"] is not None
-        checked, unchecked = coverage_of(topic, summaries, is_partitioner_named=is_named)
+        checked, unchecked = coverage_of(topic, kept, is_partitioner_named=is_named)
         self.checked += [aspect for aspect in checked if aspect not in self.checked]
         has_source = self.scope.get("against") is not None  # it sees what digests would
         self.unchecked += [
@@ -49,9 +64,7 @@ class Report(Results):
         Of other topics, only what was asked and cannot be read counts.
         """
         topics = self.scope["topics"]
-        for finding in records.findings:
-            if finding.topic in topics:
-                self.tally.add(finding)
+        self.add(finding for finding in records.findings if finding.topic in topics)
         self.unchecked += [one for one in records.unchecked if one.asked or one.where in topics]
 
     def add_orphans(self, log_dir: LogDir, names: Collection[str]) -> None:
@@ -59,8 +72,7 @@ class Report(Results):
 
         Without `names`, a directory that is no log dir is `unchecked`.
         """
-        for finding in orphan_findings(log_dir, names):
-            self.tally.add(finding)
+        self.add(orphan_findings(log_dir, names))
         if not names and (why := why_no_log_dir(log_dir)):
             self.unchecked.append(Unchecked(Aspect.MESSAGES, "", why, asked=True))
 

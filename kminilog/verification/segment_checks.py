@@ -13,7 +13,8 @@ one segment is not enough, its neighbours decide (partition_checks.py); the summ
 need. Source: ours; Kafka: DumpLogSegments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, is_next_message
@@ -22,7 +23,7 @@ from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import Damage, ScannedMessage, has_grown, most_messages, walk
-from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.findings import Finding, FindingClass, NewRest, Tally
 from kminilog.verification.index_checks import IndexCheck
 from kminilog.verification.offset_checks import (
     OffsetFault,
@@ -44,14 +45,17 @@ def check_segment(
     segment: Segment,
     placement: Placement = (),
     borders: Sequence[int] = (),
+    *,
+    rest: NewRest | None = None,
 ) -> SegmentSummary:
     """Read a segment and return its content and findings; O(file), in windows.
 
     It checks that messages with keys are in their partition, where the `placement` knows it. It
     sums up fingerprints from each of the `borders` to the next. A file that cannot be read becomes
-    `unchecked`. It ignores what a writer appends meanwhile.
+    `unchecked`. It ignores what a writer appends meanwhile. `rest` makes what takes the findings
+    that the summary does not keep.
     """
-    check = SegmentCheck(topic_partition, segment, placement, RangeSums(borders))
+    check = SegmentCheck(topic_partition, segment, placement, RangeSums(borders), rest)
     return check.run(lambda: check.read_on(0))
 
 
@@ -64,12 +68,13 @@ class SegmentCheck:
         segment: Segment,
         placement: Placement,
         sums: RangeSums,
+        rest: NewRest | None = None,
     ) -> None:
         self._topic_partition = topic_partition
         self._segment = segment
         self._placement = placement
         self._sums = sums
-        self._tally = Tally()
+        self._tally = Tally(rest=rest)
         self._expected = self._start_offset = segment.first_offset
         self._log_bytes = 0
         self._index_data = b""
@@ -258,7 +263,8 @@ class SegmentCheck:
             self._unplaced_count += 1
         elif (partition := placed.partition_of(key)) != self._topic_partition.partition:
             detail = f"its key belongs to partition {partition}"
-            self._add(FindingClass.WRONG_PARTITION, detail, offset, position)
+            found = self._finding(FindingClass.WRONG_PARTITION, detail, offset, position)
+            self._tally.add(found._replace(key=key))
 
     def _add(
         self, kind: FindingClass, detail: str, offset: int | None, position: int | None
@@ -310,22 +316,23 @@ class SegmentCheck:
         return IndexCheck(self._index_data, base_offset, self._segment.index_interval_bytes)
 
     def _judge_index(self) -> None:
-        tallies = [self._judge_one(index) for index in self._indexes]
-        likelier = min(tallies, key=Tally.total)
-        if likelier is not tallies[0]:
+        judged = [self._judge_one(index) for index in self._indexes]
+        likelier = min(judged, key=lambda one: one[0])
+        if likelier is not judged[0]:
             self._trust_name()
-        for finding in likelier.findings():
+        for finding in likelier[1]():  # once more: nobody has kept them
             self._tally.add(finding)
 
-    def _judge_one(self, index: IndexCheck) -> Tally:
-        tally = self._tally_of(index)
+    def _judge_one(self, index: IndexCheck) -> tuple[int, Callable[[], Iterator[Finding]]]:
+        """Return how many faults an index has, and the function that finds them."""
+        strict, lenient = (partial(self._faults, index, may_lag=lag) for lag in (False, True))
+        tally = Tally(strict())
         if FindingClass.INDEX_SPARSE in tally.counts():
-            lenient = self._tally_of(index, may_lag=True)
-            index_bytes = len(self._index_data)
-            if lenient.total() < tally.total() and has_grown(self._segment.index.path, index_bytes):
-                return lenient
-        return tally
+            lenient_total, index_bytes = Tally(lenient()).total(), len(self._index_data)
+            if lenient_total < tally.total() and has_grown(self._segment.index.path, index_bytes):
+                return lenient_total, lenient
+        return tally.total(), strict
 
-    def _tally_of(self, index: IndexCheck, *, may_lag: bool = False) -> Tally:
+    def _faults(self, index: IndexCheck, *, may_lag: bool) -> Iterator[Finding]:
         faults = index.faults(self._log_bytes, self._segment.file_bytes, may_lag=may_lag)
-        return Tally(self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)
+        return (self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.partitioners.keyed_rules import KeyedRule
 from kminilog.storage.segment import Segment
-from kminilog.verification.findings import Finding, FindingClass
+from kminilog.verification.findings import Finding, FindingClass, NewRest
 
 # ---- a segment
 
@@ -121,7 +121,21 @@ class SegmentSummary(NamedTuple):
         return self._replace(findings=left, notes=tuple(noted)) if noted else self
 
 
-CheckSegment = Callable[[TopicPartition, Segment, Placement, Sequence[int]], SegmentSummary]
+class CheckSegment(Protocol):
+    """Checks one segment: `verification.segment_checks.check_segment`, or its fast twin."""
+
+    def __call__(
+        self,
+        topic_partition: TopicPartition,
+        segment: Segment,
+        placement: Placement,
+        borders: Sequence[int],
+        /,
+        *,
+        rest: NewRest | None = None,
+    ) -> SegmentSummary:
+        """Return the content of a segment, and its findings."""
+        ...
 
 
 def check_for(dialect: Dialect, check_segment: CheckSegment, *, strict_index: bool) -> CheckSegment:
@@ -134,8 +148,10 @@ def check_for(dialect: Dialect, check_segment: CheckSegment, *, strict_index: bo
     return partial(_by_appended_sets, check_segment)
 
 
-def _by_appended_sets(check_segment: CheckSegment, *arguments: Any) -> SegmentSummary:
-    return check_segment(*arguments).by_appended_sets()
+def _by_appended_sets(
+    check_segment: CheckSegment, *arguments: Any, **options: Any
+) -> SegmentSummary:
+    return check_segment(*arguments, **options).by_appended_sets()
 
 
 # ---- a partition

@@ -93,6 +93,14 @@ class SourcesTogether(click.Command):
     metavar="FILE",
     help="File for the report: HTML if it ends in .html, JSON if in .json, else text.",
 )
+@click.option(
+    "--findings",
+    "findings_file",
+    type=OutputFile(),
+    metavar="FILE",
+    help="File for every finding, not samples: lines of JSON if it ends in .jsonl, Parquet if in "
+    ".parquet.",
+)
 @master_option
 @json_option
 @click.pass_obj
@@ -108,6 +116,7 @@ def command(
     strict_index: bool,
     allow: tuple[str, ...],
     report_file: Path | None,
+    findings_file: Path | None,
     master: str | None,
     as_json: bool,
     **reading: Any,
@@ -122,10 +131,13 @@ def command(
         "strict_index": strict_index,
         "allow": allow,
         "full": full,
+        "findings": _checked_findings(findings_file),
     }
     if is_cluster():
-        if engine == "spark" or against or report_file:
-            raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
+        if engine == "spark" or against or report_file or findings_file:
+            raise click.UsageError(
+                "with --cluster there is no --engine spark, --against, --report, --findings"
+            )
         from kminilog.cli.verify.brokers import verify_brokers, write_reports
 
         verified = verify_brokers(
@@ -176,6 +188,18 @@ def _verify_by_spark(
         from kminilog.jobs.spark.verify.job import verify
 
         return verify(spark, log_dir, topics, **options)
+
+
+def _checked_findings(path: Path | None) -> Path | None:
+    """Return the path of `--findings`; a usage error for a name that does not tell its format."""
+    from kminilog.jobs.accounting.findings_file import check_name
+
+    if path is not None:
+        try:
+            check_name(path)
+        except ValueError as error:
+            raise click.UsageError(f"--findings: {error}") from None
+    return path
 
 
 def _save(report: "Report", path: Path, log_dir: LogDir) -> None:

@@ -20,7 +20,7 @@ nothing. Source: ours.
 """
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kminilog.jobs.source.description import Place
@@ -69,13 +69,14 @@ class Account(NamedTuple):
 
     `source` and `stored` were counted while they were read, `groups` while they were compared. A
     group's name is a class of findings, or REJECTED, or SHOWN for pairs that are asked for. `steps`
-    are those that were taken.
+    are those that were taken; `parts` have a line for every finding, if asked.
     """
 
     source: int
     stored: int
     groups: Groups
     steps: list[str]
+    parts: Sequence[str] = ()
 
     def count(self, kind: str) -> int:
         """Return how many pairs are of a kind; 0 for a kind without a group."""

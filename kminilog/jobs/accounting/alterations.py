@@ -18,25 +18,43 @@ All this needs the partition of the record, which is not always known. Source: o
 
 from bisect import bisect, insort
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from kminilog.jobs.accounting.account import REJECTED, SHOWN, Groups, PairGroup, Sample, StoredPlace
 from kminilog.jobs.accounting.pairing import ELSEWHERE, KINDS, NOTHING, SURVIVOR
-from kminilog.jobs.accounting.rows import UNKNOWN, Breaks, CountedRows, Integers, joined
+from kminilog.jobs.accounting.rows import (
+    SHOWN_BYTES,
+    TEXTS,
+    UNKNOWN,
+    Breaks,
+    CountedRows,
+    Integers,
+    joined,
+)
 from kminilog.jobs.source.places import Order
+from kminilog.verification.both_sides import KeyValue
 from kminilog.verification.causes import Slot
 from kminilog.verification.findings import SAMPLE_COUNT, FindingClass
 
 _UNBOUNDED = (1 << 63) - 1
+_ROWS = 4096  # so many Python objects at once
 _MISSING, _EXTRA = FindingClass.MISSING.value, FindingClass.EXTRA.value
 _DUPLICATE = FindingClass.DUPLICATE.value
 _AS_THEY_ARE = (REJECTED, SHOWN, _DUPLICATE, FindingClass.KEY_ORDER.value)
+
+
+class Pairs(NamedTuple):
+    """Pairs of one kind, as places in the columns; `slots` of the first, if they are missing."""
+
+    records: Integers
+    messages: Integers
+    slots: Sequence[Slot] = ()
 
 
 class PartitionPairs:
@@ -60,26 +78,46 @@ class PartitionPairs:
         self._columns = joined(batches) if batches else {}
         self._kinds = self._columns.get("kind", np.empty(0, np.int8))
 
-    def groups(self) -> Groups:
-        """Return how many pairs of each kind there are, and the first samples."""
+    def found(self) -> Mapping[str, "Pairs"]:
+        """Return the pairs of each kind that has some, as places in their columns."""
         found = {kind: self._of_kind(kind) for kind in _AS_THEY_ARE}
         missing, extra = self._of_kind(_MISSING), self._of_kind(_EXTRA)
         if self.partition == UNKNOWN:
             found |= {_MISSING: missing, _EXTRA: extra}
-            return {kind: self._group(rows, rows) for kind, rows in found.items() if len(rows)}
+            return {kind: Pairs(rows, rows) for kind, rows in found.items() if len(rows)}
         missing, records_before = _by(self._in_front_of_records(missing), missing)
         extra, messages_before = _by(self._in_front_of_messages(extra), extra)
         one, other = _same_place(
             self._places(records_before, "source", missing),
             self._places(messages_before, "stored", extra),
         )
-        groups = {kind: self._group(rows, rows) for kind, rows in found.items()}
-        groups[FindingClass.ALTERED.value] = self._group(missing[one], extra[other])
+        pairs = {kind: Pairs(rows, rows) for kind, rows in found.items()}
+        pairs[FindingClass.ALTERED.value] = Pairs(missing[one], extra[other])
         left = np.delete(np.arange(len(missing)), one)
         slots = self._slots(records_before[left])
-        groups[_MISSING] = self._group(missing[left], missing[left], slots)
-        groups[_EXTRA] = self._group(*2 * (np.delete(extra, other),))
-        return {kind: group for kind, group in groups.items() if group.total}
+        pairs[_MISSING] = Pairs(missing[left], missing[left], slots)
+        pairs[_EXTRA] = Pairs(*2 * (np.delete(extra, other),))
+        return {kind: one for kind, one in pairs.items() if len(one.records)}
+
+    def groups(self, found: Mapping[str, "Pairs"]) -> Groups:
+        """Return how many pairs of each kind there are, and the first samples."""
+        return {kind: self._group(*pairs) for kind, pairs in found.items()}
+
+    def all_of(self, pairs: "Pairs") -> Iterator[tuple[Sample, int, list[KeyValue]]]:
+        """Yield pairs, with the row of each record, and the keys and values of both sides.
+
+        Only of a record that is missing, and of a message that is extra, the value is known.
+        """
+        for start in range(0, len(pairs.records), _ROWS):
+            sides = [side[start : start + _ROWS] for side in pairs[:2]]
+            rows = self._columns["source_row"][sides[0]].tolist()
+            both = zip(*(self._texts(side) for side in sides), strict=True)
+            for record, message, row, texts in zip(*sides, rows, both, strict=True):
+                yield self._sample(int(record), int(message), None), row, [*texts]
+
+    def _texts(self, rows: Integers) -> Iterator[KeyValue]:
+        keys, values = (self._columns[name].take(pa.array(rows)).to_pylist() for name in TEXTS)
+        return map(KeyValue, keys, values)
 
     def _column(self, name: str, rows: Integers) -> Integers:
         return self._columns[name][rows] if len(rows) else np.empty(0, np.int64)
@@ -198,10 +236,11 @@ class PartitionPairs:
         order = int(columns["source_order"][record])
         names = [f"stored_{name}" for name in StoredPlace._fields]
         stored = StoredPlace(*(int(columns[name][message]) for name in names))
+        key = columns["key"][message].as_py()
         return Sample(
             None if order == NOTHING else self._order.place(order),
             None if stored.partition == NOTHING else stored,
-            columns["key"][message].as_py(),
+            key and key[: SHOWN_BYTES + 1],
             int(columns["source_partition"][record]),
             slot,
         )

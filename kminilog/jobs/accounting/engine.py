@@ -16,8 +16,10 @@ from kminilog.jobs.accounting.row_join import Judged, RowJoin
 from kminilog.jobs.source.columns import AnyColumns
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.source_files import SourceFile
+from kminilog.jobs.source.tasks import Tasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
+from kminilog.verification.findings import NewRest
 from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import PartitionSummary
 
@@ -36,6 +38,11 @@ class Reader(Protocol):
     @property
     def columns(self) -> AnyColumns | None:
         """What reads the source in tasks; None if it is a DataFrame."""
+        ...
+
+    @property
+    def tasks(self) -> Tasks:
+        """What runs tasks."""
         ...
 
     @property
@@ -68,8 +75,12 @@ class Engine(Protocol):
         *,
         strict_index: bool,
         is_full: bool,
+        rest: NewRest | None = None,
     ) -> Iterator[PartitionSummary]:
-        """Yield the summary of each partition, in the order of `topics`."""
+        """Yield the summary of each partition, in the order of `topics`.
+
+        `rest` makes what takes the findings that a summary does not keep, in tasks.
+        """
         ...
 
     def reading(

@@ -8,10 +8,12 @@ Only summaries, sums, counts and samples reach the caller. Source: ours.
 
 from collections.abc import Collection, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError, SourceError
+from kminilog.jobs.accounting.findings_file import every_finding
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
@@ -38,16 +40,17 @@ def verify_with(
     strict_index: bool = False,
     allow: Collection[str] = (),
     full: bool = False,
+    findings: Path | None = None,
 ) -> Report:
     """Check the storage of some topics, or of all if none is named; return the report.
 
     A topic whose settings file is broken is `unchecked`, if neither it nor a source is named.
     `against` compares one topic with a source; with `job`, only the messages of that job. The
     comparison ends with sums if these are equal, unless it is `full`, which also compares digests
-    of all bytes that jobs wrote. Takes no lock and writes nothing to topics. O(bytes of the topics
-    and of the source). Raises UnknownTopicOrPartitionError, LogDirError for an unknown job,
-    SourceError (also for a source and several topics), and ValueError for an unknown class or
-    partitioner.
+    of all bytes that jobs wrote. `findings` is a file for every finding (findings_file.py). Takes
+    no lock and writes nothing to topics. O(bytes of the topics and of the source). Raises
+    UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError (also for a source and
+    several topics), and ValueError for an unknown class or partitioner.
     """
     start_ms = clock.now_ms()
     records = read_small_files(log_dir.path, partitioner)
@@ -64,29 +67,32 @@ def verify_with(
         "job": job,
     }
     report = Report(scope, allowed=parse_classes(allow))
-    options = {"strict_index": strict_index, "is_full": full}
-    summaries = engine.check(log_dir, chosen, records, **options)
-    for topic in chosen:
-        report.add_topic(topic, islice(summaries, topic.partitions))
-    report.add_small_files(records)
-    report.add_orphans(log_dir, topics or (found if manifest else ()))
-    if against:
-        from kminilog.jobs.accounting.source_check import check_against  # all that reads sources
-
-        check_against(
-            engine,
-            log_dir,
-            chosen[0],
-            against,
-            jobs=[manifest] if manifest else records.jobs_of(found[0]),
-            within=manifest,
-            partitioner=records.partitioner,
-            is_full=full,
-            report=report,
+    with every_finding(findings) as report.all_findings:
+        rest = report.all_findings.parts.rest if report.all_findings else None
+        summaries = engine.check(
+            log_dir, chosen, records, strict_index=strict_index, is_full=full, rest=rest
         )
-    else:
-        report.add_broken(broken)
-        report.unchecked.append(NO_SOURCE)
+        for topic in chosen:
+            report.add_topic(topic, islice(summaries, topic.partitions))
+        report.add_small_files(records)
+        report.add_orphans(log_dir, topics or (found if manifest else ()))
+        if against:
+            from kminilog.jobs.accounting.source_check import check_against  # what reads sources
+
+            check_against(
+                engine,
+                log_dir,
+                chosen[0],
+                against,
+                jobs=[manifest] if manifest else records.jobs_of(found[0]),
+                within=manifest,
+                partitioner=records.partitioner,
+                is_full=full,
+                report=report,
+            )
+        else:
+            report.add_broken(broken)
+            report.unchecked.append(NO_SOURCE)
     report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
 

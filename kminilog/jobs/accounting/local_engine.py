@@ -6,11 +6,13 @@ source is read. Source: ours.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kminilog.columns.twins import segment_check
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
+from kminilog.verification.findings import NewRest
 from kminilog.verification.partition_checks import check_partitions
 from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import CheckSegment, PartitionSummary
@@ -43,13 +45,14 @@ class LocalEngine:
         *,
         strict_index: bool,
         is_full: bool,
+        rest: NewRest | None = None,
     ) -> Iterator[PartitionSummary]:
         """Yield the summary of each partition, in the order of `topics`. O(bytes)."""
         return check_partitions(
             log_dir,
             topics,
             records,
-            check_segment=self._check,
+            check_segment=partial(self._check, rest=rest) if rest else self._check,
             strict_index=strict_index,
             is_full=is_full,
             progress=self._progress,

@@ -16,12 +16,13 @@ from kminilog.jobs.accounting.engine import Groups
 from kminilog.jobs.accounting.row_join import Judged, RowJoin, joined
 from kminilog.jobs.accounting.rows import Item
 from kminilog.jobs.source.columns import AnyColumns, Columns
+from kminilog.jobs.source.tasks import LocalTasks
 
 
 class LocalReader:
     """Reads a source and its log."""
 
-    cores, task_count = 1, 1
+    cores, task_count, tasks = 1, 1, LocalTasks()
 
     def __init__(self, columns: AnyColumns, progress: Callable[[str], None]) -> None:
         self.columns = columns

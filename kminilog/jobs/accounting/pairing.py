@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kminilog.jobs.accounting.account import REJECTED, SHOWN
 from kminilog.jobs.accounting.digests import Words
-from kminilog.jobs.accounting.rows import UNKNOWN, Bits, Integers, joined
+from kminilog.jobs.accounting.rows import TEXTS, UNKNOWN, Bits, Integers, joined
 from kminilog.verification.findings import FindingClass
 
 ELSEWHERE = "elsewhere"
@@ -44,7 +44,7 @@ KINDS = (
     ELSEWHERE,
     SURVIVOR,
 )
-_RECORD = ("order", "partition", "number", "run")
+_RECORD = ("order", "partition", "number", "run", "row")
 _MESSAGE = ("partition", "offset", "position", "segment", "number", "part", "counted")
 
 Columns = Mapping[str, Any]
@@ -58,9 +58,9 @@ def unsound_pairs(
     """Return the pairs of one bucket that are not sound, or that are to be shown.
 
     The batches of `records` and `messages` come in any order. `shown` has partitions and offsets of
-    messages. A batch has `kind` (a place in KINDS), `key`, and the columns of the record, named
-    source_*, and of the message, named stored_*; NOTHING where there is none. A pair may be in two
-    kinds. O(n log n).
+    messages. A batch has `kind` (a place in KINDS), `key`, perhaps `value`, and the columns of the
+    record, named source_*, and of the message, named stored_*; NOTHING where there is none. A pair
+    may be in two kinds. O(n log n).
     """
     if not records and not messages:
         return []
@@ -82,7 +82,9 @@ _NO_ROWS: Columns = {
     **{name: np.empty(0, np.bool_) for name in ("has_key", "is_rejected")},
     "counted": np.empty(0, np.int64),
     "key": pa.chunked_array([], pa.binary()),
+    "value": pa.chunked_array([], pa.large_binary()),
 }
+_WITH_VALUE = (FindingClass.MISSING, FindingClass.EXTRA)  # the others have what the source has
 
 
 def _sorted(batches: Sequence[pa.RecordBatch], by: Sequence[str]) -> Columns | None:
@@ -92,7 +94,7 @@ def _sorted(batches: Sequence[pa.RecordBatch], by: Sequence[str]) -> Columns | N
     columns = joined(batches)
     order = np.lexsort([columns[name] for name in reversed(by)])
     return {
-        name: column.take(pa.array(order)) if name == "key" else column[order]
+        name: column.take(pa.array(order)) if name in TEXTS else column[order]
         for name, column in columns.items()
     }
 
@@ -278,6 +280,10 @@ def _batch(
             columns[f"{prefix}_{name}"] = pa.array(column)
     # The message's key if there is a message: it is what the log has.
     of_message = bool(len(messages)) and bool((messages != NOTHING).all())
-    keys, places = (stored["key"], messages) if of_message else (source["key"], records)
-    columns["key"] = keys.take(pa.array(places)).combine_chunks()
+    texts, places = (stored, messages) if of_message else (source, records)
+    columns["key"] = texts["key"].take(pa.array(places)).combine_chunks()
+    if "value" in source and "value" in stored:
+        columns["value"] = pa.nulls(len(places), pa.large_binary())
+        if kind in _WITH_VALUE:
+            columns["value"] = texts["value"].take(pa.array(places)).combine_chunks()
     return pa.record_batch(columns)

@@ -20,6 +20,7 @@ from kminilog.jobs.accounting.account import Groups, merged
 from kminilog.jobs.accounting.alterations import PartitionPairs
 from kminilog.jobs.accounting.digests import cells_of
 from kminilog.jobs.accounting.log_parts import Part
+from kminilog.jobs.accounting.pair_lines import PairLines
 from kminilog.jobs.accounting.pairing import ELSEWHERE, KINDS, NOTHING, unsound_pairs
 from kminilog.jobs.accounting.rows import (
     UNKNOWN,
@@ -37,17 +38,22 @@ from kminilog.jobs.accounting.sides import Messages, Sides, SourceRecords
 
 
 class Judged(NamedTuple):
-    """What became of the rows of some partitions."""
+    """What became of the rows of some partitions.
+
+    `parts` have a line for every finding, if somebody wants that.
+    """
 
     counted: Counted
     groups: Groups
+    parts: list[str]
 
 
 def joined(judged: Iterable[Judged]) -> Judged:
     """Return what became of the rows of all these partitions."""
     found = list(judged)
     counted = add_counts(one.counted for one in found)
-    return Judged(counted, merged(one.groups for one in found))
+    parts = [part for one in found for part in one.parts]
+    return Judged(counted, merged(one.groups for one in found), parts)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class RowJoin:
     """What tasks must know. `wanted` are the cells to be compared; None for all.
 
     `shown` has partitions and offsets of messages, `bounds` by partition the first and the next
-    offset of what jobs wrote.
+    offset of what jobs wrote. `lines` writes down every pair that is a finding, if asked.
     """
 
     sides: Sides
@@ -63,6 +69,7 @@ class RowJoin:
     wanted: Bits | None
     shown: Collection[tuple[int, int]]
     bounds: Mapping[int, tuple[int, int]]
+    lines: PairLines | None = None
 
     def read_records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
         """Yield the rows of records by bucket, and CountedRows of each run. O(bytes)."""
@@ -87,8 +94,7 @@ class RowJoin:
                 "part": np.full(len(numbers), part.start),
                 "counted": messages.is_counted.astype(np.int64),
             }
-            wanted = self.is_wanted(messages)
-            yield from scattered(columns, messages.keys, messages.digests, wanted, self.buckets)
+            yield from self.scattered(columns, messages)
             offsets = messages.offsets[messages.is_counted]
             at = np.flatnonzero(np.diff(offsets, prepend=next_offset - 1) != 1)
             breaks.append((at + counted, offsets[at]))
@@ -101,6 +107,14 @@ class RowJoin:
             numbers, offsets = (np.concatenate(side) for side in zip(*breaks, strict=True))
             found = Breaks(part.start, numbers, offsets)
             yield self.buckets, (partition, found)
+
+    def scattered(
+        self, columns: Mapping[str, Any], rows: SourceRecords | Messages
+    ) -> Iterator[Item]:
+        """Yield the rows that are compared by bucket, with these columns and what is asked."""
+        values = rows.values if self.lines else None
+        wanted = self.is_wanted(rows)
+        yield from scattered(columns, rows.keys, rows.digests, wanted, self.buckets, values)
 
     def is_wanted(self, rows: SourceRecords | Messages) -> Bits:
         """Return which rows are compared: those in cells that are wanted."""
@@ -129,7 +143,9 @@ class RowJoin:
         counted = [item for item in items if isinstance(item, Counted)]
         bounds = self.bounds.get(partition)
         pairs = PartitionPairs(partition, items, self.sides.order, bounds)
-        return Judged(add_counts(counted), pairs.groups())
+        found = pairs.found()
+        parts = self.lines.write(pairs, found) if self.lines else []
+        return Judged(add_counts(counted), pairs.groups(found), parts)
 
 
 class RecordReader:
@@ -156,12 +172,12 @@ class RecordReader:
             "partition": records.partitions,
             "number": numbered(records.partitions, self._before),
             "run": np.full(len(records.numbers), self._run),
+            "row": records.rows,
             "has_key": records.has_key,
             "is_rejected": records.is_rejected,
         }
-        wanted = join.is_wanted(records)
-        yield from scattered(columns, records.keys, records.digests, wanted, join.buckets)
-        left_out = int((records.is_rejected & ~wanted).sum())
+        yield from join.scattered(columns, records)
+        left_out = int((records.is_rejected & ~join.is_wanted(records)).sum())
         yield join.buckets, (UNKNOWN, Counted(len(records.numbers), 0, left_out))
         counts = self._before - counted_before
         for partition in np.flatnonzero(counts).tolist():

@@ -4,6 +4,7 @@
               partition  where it belongs; UNKNOWN if nobody can know
               number     how many records of this run that belong there stand in front of it
               run        order of the first record of its run, an unbroken stretch of the source
+              row        its number in its file, or in the piece of it that was read in one go
               rejected   it is known to be no message
     message   partition, offset, position, segment
               number     how many messages of this part stand in front of it
@@ -11,7 +12,8 @@
               counted    it counts for the numbers of other messages
 
 Where nobody can know the partition of records without keys, only rows with keys count, on both
-sides. `key` holds the first bytes of the key, for those who read the findings. Source: ours.
+sides. `key` holds the first bytes of the key, for those who read the findings; if every finding is
+written down, the whole key, and `value`. Source: ours.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from kminilog.jobs.accounting.digests import Digests
 
 UNKNOWN = -1
+TEXTS = ("key", "value")
 SHOWN_BYTES = 60  # of a key
 
 Integers = NDArray[np.int64]
@@ -97,22 +100,33 @@ def numbered(partitions: Integers, before: NDArray[np.int64]) -> Integers:
 
 
 def scattered(
-    columns: Mapping[str, Any], keys: Any, found: Digests, wanted: Bits, buckets: int
+    columns: Mapping[str, Any],
+    keys: Any,
+    found: Digests,
+    wanted: Bits,
+    buckets: int,
+    values: Any = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the wanted rows by bucket; all rows of a family are in the same bucket.
 
-    `columns` are numpy arrays; digests, families and the beginnings of `keys` come with them.
+    `columns` are numpy arrays; digests, families and the beginnings of `keys` come with them, or
+    with `values` both as they are.
     """
     chosen = np.flatnonzero(wanted)
     if not len(chosen):
         return
+    shown = keys.take(pa.array(chosen))
+    if values is None:
+        texts = {"key": pc.binary_slice(shown, 0, SHOWN_BYTES + 1)}
+    else:
+        texts = {"key": shown, "value": values.take(pa.array(chosen)).cast(pa.large_binary())}
     rows = pa.record_batch(
         {
             **{name: pa.array(column[chosen]) for name, column in columns.items()},
             "low": pa.array(found.low[chosen]),
             "high": pa.array(found.high[chosen]),
             "family": pa.array(found.families[chosen]),
-            "key": pc.binary_slice(keys.take(pa.array(chosen)), 0, SHOWN_BYTES + 1),
+            **texts,
         }
     )
     # High bits: the low ones are those of the cell, and all wanted rows may be of few cells.
@@ -126,7 +140,9 @@ def scattered(
 
 
 def joined(batches: Sequence[pa.RecordBatch]) -> Mapping[str, Any]:
-    """Return the columns of some batches as numpy arrays, and `key` as an Arrow column."""
+    """Return the columns of some batches as numpy arrays, and those of TEXTS as Arrow columns."""
     table = pa.Table.from_batches(batches)
-    columns = {name: table.column(name).to_numpy() for name in table.column_names if name != "key"}
-    return {**columns, "key": table.column("key")}
+    return {
+        name: table.column(name) if name in TEXTS else table.column(name).to_numpy()
+        for name in table.column_names
+    }

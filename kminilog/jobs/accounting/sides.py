@@ -27,12 +27,15 @@ from kminilog.storage.log_dir import LogDir
 class SourceRecords(NamedTuple):
     """Some records of the source, in source order.
 
-    `numbers` are those of their places. A rejected record belongs to no partition: UNKNOWN.
+    `numbers` are those of their places, `rows` what these say of rows. A rejected record belongs to
+    no partition: UNKNOWN.
     """
 
     keys: pa.Array
+    values: pa.Array
     digests: Digests
     numbers: Integers
+    rows: Integers
     partitions: Integers
     has_key: Bits
     is_rejected: Bits
@@ -46,6 +49,7 @@ class Messages(NamedTuple):
 
     segment: int
     keys: pa.Array
+    values: pa.Array
     digests: Digests
     offsets: Integers
     positions: Integers
@@ -88,20 +92,22 @@ class Sides:
             found = digests(keys, values, wanted)
             found = _without_copies(found, is_undecodable, numbers)
             has_key = bits_of(keys.is_valid())
-            return SourceRecords(keys, found, numbers, partitions, has_key, is_rejected)
+            at = (numbers, places.row, partitions)
+            return SourceRecords(keys, values, found, *at, has_key, is_rejected)
 
         return read
 
     def messages(self, part: Part, wanted: Bits | None = None) -> Iterator[Messages]:
         """Yield the messages of a part; O(bytes)."""
         for segment, batch in messages_of(self.log_dir, part, self.within):
-            keys = batch.column("key")
+            keys, values = batch.column("key"), batch.column("value")
             has_key = bits_of(keys.is_valid())
             counted = np.full(len(batch), self.expected.knows_keyless)
             yield Messages(
                 segment,
                 keys,
-                digests(keys, batch.column("value"), wanted),
+                values,
+                digests(keys, values, wanted),
                 batch.column("offset").to_numpy(),
                 batch.column("position").to_numpy(),
                 has_key,

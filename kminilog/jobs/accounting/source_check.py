@@ -18,7 +18,7 @@ reads both again, but of samples only. What has changed meanwhile is said, and n
 ours.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -37,14 +37,16 @@ from kminilog.jobs.accounting.checksum_pass import ChecksumPass
 from kminilog.jobs.accounting.engine import Engine, Groups, Reader
 from kminilog.jobs.accounting.expected import ExpectedPartition, recorded_paths
 from kminilog.jobs.accounting.log_parts import parts_of, ranges_of
+from kminilog.jobs.accounting.pair_lines import DETAILS, PairLines, finding_of
 from kminilog.jobs.accounting.rejections import Rejections, quarantine_files
 from kminilog.jobs.accounting.row_join import RowJoin
-from kminilog.jobs.accounting.rows import SHOWN_BYTES, Bits, Counted
+from kminilog.jobs.accounting.rows import Bits, Counted
 from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
 from kminilog.jobs.source.columns import AnyColumns
 from kminilog.jobs.source.description import DATAFRAME, Place, Source, files_of, locate
-from kminilog.jobs.source.pieces import content_digest
+from kminilog.jobs.source.file_columns import FileColumns
+from kminilog.jobs.source.pieces import content_digest, lines_in_front
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.reading_again import records_at
 from kminilog.jobs.source.source_files import SourceFile, check_unchanged
@@ -80,13 +82,14 @@ def compare(
     shown: Shown,
     bounds: Bounds,
     is_full: bool,
+    lines: Callable[[], PairLines | None] = lambda: None,
 ) -> Account:
     """Return the account of a source and a log that are read in `groups` of parts.
 
     `total_bytes` is about what both sides have, `messages` how many the log has. `shown` has
     partitions and offsets of messages whose records are wanted; `bounds` by partition the first and
-    the next offset of what jobs wrote. With `is_full` everything is compared row by row. O(bytes),
-    in tasks.
+    the next offset of what jobs wrote. With `is_full` everything is compared row by row. `lines` is
+    asked if rows are compared. O(bytes), in tasks.
     """
     steps, wanted, rows = [], None, messages
     if not is_full and reader.task_count and sides.expected.knows_keyed:
@@ -99,10 +102,10 @@ def compare(
         rows = max(messages, counted.source)
     steps.append("account" if wanted is None else _described(wanted))
     buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
-    join = RowJoin(sides, buckets, wanted, shown, bounds)
-    counted, found = reader.compare(join, groups)
+    join = RowJoin(sides, buckets, wanted, shown, bounds, lines())
+    counted, found, parts = reader.compare(join, groups)
     found = merged([_left_out(counted), found])
-    return Account(counted.source, counted.stored, found, steps)
+    return Account(counted.source, counted.stored, found, steps, parts)
 
 
 def _left_out(counted: Counted) -> PairGroups:
@@ -169,13 +172,6 @@ class ShownSamples:
 
 
 Locators = Mapping[Place, str]
-_DETAILS = {
-    FindingClass.MISSING: "the source has this record, the log does not",
-    FindingClass.EXTRA: "the source has no record with this key and value",
-    FindingClass.DUPLICATE: "the source has this record, but not as often",
-    FindingClass.ALTERED: "here the source has another key or value",
-    FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
-}
 
 
 def check_against(
@@ -222,6 +218,7 @@ def check_against(
             shown=[(found.partition, found.offset or 0) for found in misplaced],
             bounds=_bounds(jobs),
             is_full=is_full,
+            lines=lambda: _lines(reader, topic, source, files, order, report),
         )
     check_unchanged(source.paths, files)
     if not account.source:
@@ -232,6 +229,24 @@ def check_against(
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
     report.scope["quarantine"] = [str(path) for path in quarantined]
     _add(report, topic, source, account, locators, shown)
+
+
+def _lines(
+    reader: Reader,
+    topic: Topic,
+    source: Source,
+    files: Sequence[SourceFile],
+    order: Order,
+    report: Report,
+) -> PairLines | None:
+    """Return what writes every pair down, if somebody wants every finding."""
+    if report.all_findings is None:
+        return None
+    in_front = None
+    if order.by_position and isinstance(reader.columns, FileColumns):
+        in_front = lines_in_front(reader.columns.pieces, reader.tasks)
+    paths = [file.path for file in files] or [str(source)]
+    return PairLines(topic.name, source, paths, in_front, report.all_findings.parts)
 
 
 def _add(
@@ -252,6 +267,8 @@ def _add(
         findings = [found for found in findings if found.kind != FindingClass.KEY_ORDER]
         why = "the order of keys: the rows of a DataFrame have none"
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why))
+    if report.all_findings:
+        report.all_findings.add_parts(account.parts)
     _count_in_partitions(report, findings)
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
@@ -340,7 +357,7 @@ def _findings(
     """Return a finding for each sample; the last one of a class stands for the rest of it."""
     losses = [found for found in damage if found.kind in LOSSES]
     findings = []
-    for kind in _DETAILS:
+    for kind in DETAILS:
         if kind in account.groups:
             total, samples = account.groups[kind]
             found = [_finding(topic, kind, sample, locators, losses) for sample in samples]
@@ -359,26 +376,14 @@ def _finding(
     locators: Locators,
     losses: Sequence[Finding],
 ) -> Finding:
-    source = sample.source and locators[sample.source]
-    detail = f"{_shown(sample.key)}: {_DETAILS[kind]}"
-    if sample.stored:
-        partition, offset, position, base = sample.stored
-        segment = segment_name(base)
-        return Finding(kind, topic.name, partition, detail, segment, offset, position, source)
-    cause = cause_of(sample.slot, losses) if sample.slot else None
-    return Finding(kind, topic.name, sample.partition, detail, source=source, cause=cause)
+    found = finding_of(topic.name, kind, sample)
+    cause = cause_of(sample.slot, losses) if sample.slot and not sample.stored else None
+    return found._replace(source=sample.source and locators[sample.source], cause=cause)
 
 
 def _shown_samples(account: Account) -> list[Sample]:
     groups = (account.groups[kind] for kind in SHOWN_KINDS if kind in account.groups)
     return [sample for group in groups for sample in group.samples]
-
-
-def _shown(key: bytes | None) -> str:
-    if key is None:
-        return "no key"
-    shown = key[:SHOWN_BYTES].decode(errors="backslashreplace")
-    return f"key {shown!r}{' …' if len(key) > SHOWN_BYTES else ''}"
 
 
 def _conservation(account: Account) -> dict[str, Any]:

@@ -6,8 +6,9 @@ in the middle. So is a CSV file, unless tasks look at all of it first (csv_colum
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import xxhash
 
@@ -64,6 +65,32 @@ def groups_of(pieces: Sequence[Piece], cores: int) -> list[list[Piece]]:
     return task_groups(pieces, lambda piece: piece.size_bytes, cores=cores)
 
 
+def lines_in_front(pieces: Sequence[Piece], tasks: Tasks) -> dict[tuple[int, int], int]:
+    """Return, by rank and start, how many lines of its file begin in front of a piece of text.
+
+    In `tasks`; O(bytes of files with several pieces). Raises SourceError.
+    """
+    cut = [one for one, other in pairwise(pieces) if one.rank == other.rank]
+    counts = iter(chain.from_iterable(tasks.map(groups_of(cut, tasks.cores), _count_lines)))
+    found = {(piece.rank, piece.start): 0 for piece in pieces}
+    for one, other in pairwise(pieces):
+        if one.rank == other.rank:
+            found[other.rank, other.start] = found[one.rank, one.start] + next(counts)
+    return found
+
+
+def _count_lines(pieces: Sequence[Piece]) -> list[int]:
+    """Return how many lines begin in each piece: after a newline, or at the start of the file."""
+    counts = []
+    for piece in pieces:
+        start = max(piece.start - 1, 0)
+        left_bytes, count = piece.end - 1 - start, int(piece.start == 0)
+        for data in _bytes_of(piece.path, start, left_bytes):
+            count += data.count(b"\n")
+        counts.append(count)
+    return counts
+
+
 def content_digest(files: Sequence[SourceFile], tasks: Tasks) -> str:
     """Return a digest of all bytes of files, as they are stored: XXH3, 128 bits, in hex.
 
@@ -78,16 +105,22 @@ def content_digest(files: Sequence[SourceFile], tasks: Tasks) -> str:
 def _digests(pieces: Sequence[Piece]) -> list[bytes]:
     digests = []
     for piece in pieces:
-        digest, left_bytes = xxhash.xxh3_128(), piece.size_bytes
-        try:
-            with open(piece.path, "rb") as file:
-                while left_bytes:
-                    data = file.read(min(_READ_BYTES, left_bytes))
-                    if not data:
-                        raise changed(piece.path)
-                    digest.update(data)
-                    left_bytes -= len(data)
-        except OSError as error:
-            raise SourceError(piece.path, reason=error.strerror or str(error)) from None
+        digest = xxhash.xxh3_128()
+        for data in _bytes_of(piece.path, piece.start, piece.size_bytes):
+            digest.update(data)
         digests.append(digest.digest())
     return digests
+
+
+def _bytes_of(path: str, start: int, left_bytes: int) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            file.seek(start)
+            while left_bytes > 0:
+                data = file.read(min(_READ_BYTES, left_bytes))
+                if not data:
+                    raise changed(path)
+                yield data
+                left_bytes -= len(data)
+    except OSError as error:
+        raise SourceError(path, reason=error.strerror or str(error)) from None

@@ -6,6 +6,7 @@ engines, with the two steps and with the full account, must be the same.
 """
 
 import ast
+import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import cycle, product
@@ -96,11 +97,24 @@ class Scene:
 
     def report(self, engine: Engine, *, full: bool) -> Report:
         log_dir, asked = LogDir(self.directory / "log"), self._asked
-        return verify_with(engine, ManualClock(), log_dir, [TOPIC], against=asked, full=full)
+        path = self.directory / "every.jsonl"
+        report = verify_with(
+            engine, ManualClock(), log_dir, [TOPIC], against=asked, full=full, findings=path
+        )
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        path.unlink()
+        assert_same(rows, report)
+        self.ids = {row["id"] for row in rows}
+        assert len(self.ids) == len(rows)
+        return report
 
     def assert_found(self, expected: Expected, engines: Sequence[Engine]) -> None:
         """Verify with each engine, in two steps and in full."""
-        reports = [self.report(engine, full=full) for engine in engines for full in (False, True)]
+        ids, reports = [], []
+        for engine, full in product(engines, (False, True)):
+            reports.append(self.report(engine, full=full))
+            ids.append(self.ids)
+        assert all(found == ids[0] for found in ids)
         first_steps = [report.scope["steps"][0] for report in reports]
         assert first_steps == ["sums", "account"] * len(engines)
         wanted = sorted(
@@ -126,6 +140,27 @@ class Scene:
         assert first.verdict == ("findings" if wanted else "ok")
         for other in reports[1:]:
             assert all_of(other) == all_of(first)
+
+
+def assert_same(rows: list[dict[str, Any]], report: Report) -> None:
+    """The file has each finding as the report shows it; the report has samples of all."""
+    shown = [
+        (kind.value, *sample[1:7], sample.last_offset, sample.source and str(sample.source))
+        for kind in report.tally.counts()
+        for sample in report.tally.samples(kind)
+    ]
+    assert len(shown) == report.tally.total()
+    kept = []
+    for row in rows:
+        where = "row", row["source_row"]
+        if row["source_line"] is not None:
+            where = "line", row["source_line"]
+        source = row["source_file"] and "{}, {} {}".format(row["source_file"], *where)
+        names = ("class", "topic", "partition", "detail", "segment", "offset", "position")
+        kept.append((*(row[name] for name in names), row["last_offset"], source))
+    # Where a message belongs that stands in a wrong partition, only its sample says.
+    shown = [(*one[:8], None) if one[0] == "wrong-partition" else one for one in shown]
+    assert sorted(kept, key=str) == sorted(shown, key=str)
 
 
 def independent(report: Report) -> list[tuple[str, int, int | None, str | None]]:

@@ -44,6 +44,7 @@ from kminilog.jobs.spark.runtime.session import own_session
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
+from kminilog.verification.findings import NewRest
 from kminilog.verification.job_digests import read_digests
 from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import (
@@ -71,6 +72,7 @@ def check_partitions(
     *,
     strict_index: bool = False,
     is_full: bool = False,
+    rest: NewRest | None = None,
 ) -> Iterator[PartitionSummary]:
     """Yield what `check_partition` would return for each partition, in the order of `topics`.
 
@@ -96,9 +98,9 @@ def check_partitions(
     groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
     wanted = {partition: (jobs[partition].placement, jobs[partition].borders) for partition in jobs}
+    check = partial(check_segment, rest=rest) if rest else check_segment
     checks = {
-        topic.name: check_for(topic.dialect, check_segment, strict_index=strict_index)
-        for topic in topics
+        topic.name: check_for(topic.dialect, check, strict_index=strict_index) for topic in topics
     }
     for checked in tasks.map(groups, partial(_check, log_dir, checks, wanted)):
         for topic_partition, found in checked:
@@ -168,13 +170,13 @@ class SparkEngine:
         *,
         strict_index: bool,
         is_full: bool,
+        rest: NewRest | None = None,
     ) -> Iterator[PartitionSummary]:
         """Yield the summary of each partition, in the order of `topics`. O(bytes), in tasks."""
         check_cluster(self._spark, log_dir.path)
         with spark_failures(str(log_dir.path)):
-            yield from check_partitions(
-                self._spark, log_dir, topics, records, strict_index=strict_index, is_full=is_full
-            )
+            options: dict[str, Any] = {"strict_index": strict_index, "is_full": is_full}
+            yield from check_partitions(self._spark, log_dir, topics, records, rest=rest, **options)
 
     @contextmanager
     def reading(self, source: Source, files: Sequence[SourceFile]) -> Iterator["SparkReader"]:
@@ -199,9 +201,14 @@ class SparkReader:
         self._groups: Sequence[Any] = columns.groups(self.cores) if columns else []
 
     @property
+    def tasks(self) -> SparkTasks:
+        """What runs tasks: executors."""
+        return SparkTasks(self._spark)
+
+    @property
     def cores(self) -> int:
         """How many tasks run at once."""
-        return SparkTasks(self._spark).cores
+        return self.tasks.cores
 
     @property
     def task_count(self) -> int:

@@ -1,0 +1,112 @@
+"""The file with every finding of a verification: lines of JSON, or Parquet, by its ending.
+
+Tasks write parts in a directory beside the file (finding_parts.py). At the end of the verification
+the parts are joined, and the file takes the place of the one that was there: all of it or nothing.
+The process holds a few megabytes, however many findings there are. Source: ours.
+"""
+
+import io
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import copyfileobj, rmtree
+from typing import TYPE_CHECKING, Any, BinaryIO
+from uuid import uuid4
+
+from kminilog.errors import LogDirError
+from kminilog.storage.files import naming, regular_status, replacing
+from kminilog.storage.log_dir import log_dir_around
+from kminilog.verification.finding_parts import AllFindings, FindingParts
+from kminilog.verification.findings import ROW_TYPES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LINES, PARQUET = ".jsonl", ".parquet"
+_BLOCK_BYTES = 4 << 20
+
+
+def check_name(path: Path) -> None:
+    """Raise ValueError if nobody can tell from its name what the file is to hold."""
+    if path.suffix.lower() not in (LINES, PARQUET):
+        raise ValueError(f"{path}: its name must end in {LINES} or {PARQUET}")
+
+
+@contextmanager
+def every_finding(path: Path | None) -> Iterator[AllFindings | None]:
+    """Yield what takes every finding, and write the file at the end of the block; None without one.
+
+    After an error in the block there is no file, and an older one stays as it is. All tasks must
+    see the directory of the file. Raises ValueError for another ending, LogDirError for a file in a
+    log dir, ModuleNotFoundError for Parquet without pyarrow, and OSError.
+    """
+    if path is None:
+        yield None
+        return
+    check_name(path)
+    target, mode = Path(os.path.realpath(path)), None
+    if around := log_dir_around(target):
+        raise LogDirError(str(path), reason=f"it is in the log dir {around}; name a file elsewhere")
+    is_parquet = path.suffix.lower() == PARQUET
+    if is_parquet:
+        import pyarrow.parquet  # noqa: F401 - said before the work, not after it
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(regular_status(target).st_mode)
+    directory = target.with_name(f".{uuid4().hex}.tmp")
+    directory.mkdir()
+    found = AllFindings(FindingParts(directory))
+    try:
+        yield found
+        with naming(path), replacing(target, temporary=directory / "whole", mode=mode) as file:
+            (_write_parquet if is_parquet else _write_lines)(file, found.close())
+    finally:
+        found.close()
+        rmtree(directory, ignore_errors=True)
+
+
+def _opened(part: str) -> BinaryIO:
+    try:
+        return open(part, "rb")
+    except FileNotFoundError:
+        directory = os.path.dirname(os.path.dirname(part))
+        reason = "a task has written findings there, but they are not to be seen from here"
+        remedy = "name a file in a directory that all executors share"
+        raise LogDirError(directory, reason=f"{reason}; {remedy}") from None
+
+
+def _write_lines(file: BinaryIO, parts: Sequence[str]) -> None:
+    for part in parts:
+        with _opened(part) as lines:
+            copyfileobj(lines, file, _BLOCK_BYTES)
+
+
+def _write_parquet(file: BinaryIO, parts: Sequence[str]) -> None:
+    import pyarrow.parquet as pq
+
+    schema = arrow_schema()
+    with pq.ParquetWriter(file, schema) as writer:
+        for part in parts:
+            for table in _tables(part, schema):
+                writer.write_table(table)
+
+
+def _tables(part: str, schema: "pa.Schema") -> Iterator[Any]:
+    """Yield the rows of a part, some megabytes at a time."""
+    from pyarrow.json import ParseOptions, ReadOptions, read_json
+
+    parse = ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+    with _opened(part) as lines:
+        while block := lines.read(_BLOCK_BYTES):
+            block += lines.readline()
+            read = ReadOptions(use_threads=False, block_size=len(block) + 1)
+            yield read_json(io.BytesIO(block), read, parse).select(schema.names)
+
+
+def arrow_schema() -> "pa.Schema":
+    """Return the columns of ROW_TYPES as Parquet has them."""
+    import pyarrow as pa
+
+    kinds = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
+    return pa.schema([(name, kinds[kind]) for name, kind in ROW_TYPES.items()])

@@ -1,0 +1,113 @@
+"""Every pair that is a finding as a line: where its record is, and in which column it differs.
+
+The task that judges the pairs of a partition writes them down, so they never leave it. Rows then
+carry their keys and values, and a task needs memory for those of the unsound pairs of its
+partition. A line of a text file is known by its row in a piece of the file, and by the lines in
+front of that piece. Source: ours.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kminilog.format.names import segment_name
+from kminilog.jobs.accounting.account import Sample
+from kminilog.jobs.accounting.rows import SHOWN_BYTES
+from kminilog.jobs.source.description import DATAFRAME, Place, Source
+from kminilog.verification.both_sides import KeyValue, differing_columns
+from kminilog.verification.finding_parts import FindingParts
+from kminilog.verification.findings import NO_ORIGIN, Finding, FindingClass, Origin
+
+if TYPE_CHECKING:
+    from kminilog.jobs.accounting.alterations import Pairs, PartitionPairs
+
+DETAILS = {
+    FindingClass.MISSING: "the source has this record, the log does not",
+    FindingClass.EXTRA: "the source has no record with this key and value",
+    FindingClass.DUPLICATE: "the source has this record, but not as often",
+    FindingClass.ALTERED: "here the source has another key or value",
+    FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
+}
+"""What is said of a pair of each kind that is a finding."""
+
+
+def finding_of(topic: str, kind: FindingClass, sample: Sample) -> Finding:
+    """Return the finding that a pair is, without its record."""
+    detail = f"{_shown(sample.key)}: {DETAILS[kind]}"
+    if sample.stored is None:
+        return Finding(kind, topic, sample.partition, detail)
+    partition, offset, position, base = sample.stored
+    return Finding(kind, topic, partition, detail, segment_name(base), offset, position)
+
+
+def _shown(key: bytes | None) -> str:
+    if key is None:
+        return "no key"
+    shown = key[:SHOWN_BYTES].decode(errors="backslashreplace")
+    return f"key {shown!r}{' …' if len(key) > SHOWN_BYTES else ''}"
+
+
+@dataclass(frozen=True)
+class PairLines:
+    """What tasks must know to write pairs down; Spark pickles it.
+
+    `paths` are those of the source's files, by rank. `in_front` has, by rank and start of a piece,
+    how many lines are in front of it, if records are lines.
+    """
+
+    topic: str
+    source: Source
+    paths: Sequence[str]
+    in_front: Mapping[tuple[int, int], int] | None
+    parts: FindingParts
+
+    @cached_property
+    def kinds(self) -> Collection[FindingClass]:
+        """The kinds of pairs that are findings; rows of a DataFrame have no order."""
+        has_order = self.source != DATAFRAME
+        return [kind for kind in DETAILS if has_order or kind != FindingClass.KEY_ORDER]
+
+    @cached_property
+    def _starts(self) -> list[tuple[int, int]]:
+        return sorted(self.in_front or ())
+
+    def write(self, pairs: "PartitionPairs", found: Mapping[str, "Pairs"]) -> list[str]:
+        """Write the pairs of a partition that are findings; return the part, if there are any.
+
+        Raises OSError.
+        """
+        with closing(self.parts.rest()) as part:
+            for kind in (kind for kind in self.kinds if kind in found):
+                for sample, row, (record, message) in pairs.all_of(found[kind]):
+                    finding = finding_of(self.topic, kind, sample)
+                    whole = message if sample.stored else record
+                    origin = self._origin(kind, sample.source, row, record, message)
+                    part.add(finding._replace(key=whole.key), origin)
+            path = part.close()
+        return [path] if path else []
+
+    def _origin(
+        self,
+        kind: FindingClass,
+        place: Place | None,
+        row: int,
+        record: KeyValue,
+        message: KeyValue,
+    ) -> Origin:
+        if place is None:
+            return NO_ORIGIN
+        origin = Origin(self.paths[place.rank], row=place.row + 1)
+        if self.in_front is not None:
+            line = self._line(place, row)
+            origin = origin._replace(line=line, row=None, position=place.position)
+        if kind == FindingClass.ALTERED:
+            names, told = differing_columns(record, message, self.source.value or "value")
+            origin = origin._replace(columns=names, differs=told)
+        return origin
+
+    def _line(self, place: Place, row: int) -> int:
+        piece = self._starts[bisect_right(self._starts, (place.rank, place.position)) - 1]
+        return (self.in_front or {})[piece] + row + 1
