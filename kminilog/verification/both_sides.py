@@ -269,7 +269,7 @@ def _beside(one: bytes | None, other: bytes | None) -> str:
 def _named(excerpt: Excerpt) -> str:
     if excerpt.data is None:
         return "null"
-    text = "".join(excerpt.escaped_parts)
+    text = printable(excerpt.data.decode("utf-8", "backslashreplace"))
     return f"{'…' * excerpt.is_cut_in_front}{text}{'…' * excerpt.is_cut_after}"
 
 
@@ -308,7 +308,7 @@ def _boundary(data: bytes, at: int) -> int:
 def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
     """Return bytes as a field of JSON: text if they are UTF-8, else Base64; null for None.
 
-    >>> bytes_field("key", b"ok"), bytes_field("key", b"\xff"), bytes_field("key", None)
+    >>> bytes_field("key", b"ok"), bytes_field("key", b"\\xff"), bytes_field("key", None)
     ({'key': 'ok'}, {'key_base64': '/w=='}, {'key': None})
     """
     if data is None:

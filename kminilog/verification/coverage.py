@@ -32,14 +32,17 @@ class Aspect(StrEnum):
 
 
 class Unchecked(NamedTuple):
-    """One aspect that was not checked; `where` is a topic, a partition, a file, a cluster, or
-    empty."""
+    """One aspect that was not checked; `where` is a topic, a partition, a file, a cluster, or ''.
+
+    `may_pass` tells if the same check may succeed when it is tried again.
+    """
 
     what: Aspect
     where: str
     why: str
     option: str | None = None
     asked: bool = False
+    may_pass: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints under `unchecked`."""

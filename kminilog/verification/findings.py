@@ -228,7 +228,7 @@ def row_of(finding: Finding, origin: Origin) -> dict[str, Any]:
     >>> found = Finding(FindingClass.EXTRA, "orders", 0, "no record", offset=5, key=b"alice")
     >>> row = row_of(found, NO_ORIGIN)
     >>> row["id"], row["offset"], row["key"]
-    ('', 5, 'alice')
+    ('ba43e69518c3ba20f934cbb6', 5, 'alice')
     """
     at = (finding.segment, finding.offset, finding.last_offset, finding.position)
     of_source = (origin.file, origin.row if origin.position is None else origin.position)

@@ -84,6 +84,7 @@ class Report(Results):
         """Return what `verify --json` prints."""
         return {
             "verdict": self.verdict,
+            "can_be_tried_again": self.can_be_tried_again,
             "engine": self.scope.get("engine"),
             "seconds": self.seconds,
             "scope": self.scope,

@@ -86,6 +86,14 @@ class Results:
         """The exit code for the verdict: 0, 1 or 2."""
         return concluded(self.tally.counts(), self.allowed, self.unchecked)[1]
 
+    @property
+    def can_be_tried_again(self) -> bool:
+        """Whether the same verification may end otherwise if it is tried again: something has
+        moved under it."""
+        return self.verdict == "partial" and any(
+            one.asked and one.may_pass for one in self.unchecked
+        )
+
     def found(self) -> list[ClassFindings]:
         """Return the findings class by class: errors, warnings, then allowed ones."""
         classes = [

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from datetime import UTC, datetime
+from xml.etree import ElementTree
 
 import pytest
 
@@ -236,3 +237,41 @@ def test_page_shows_the_bytes_of_an_altered_message_that_differ(tampered, tmp_pa
     shown = page.read_text()
     assert f"bytes {position - 16} to {position + 2}</h3>" in shown
     assert f'<td class="number">{position}</td><td></td><td>64 6e 64</td><td>dnd</td>' in shown
+
+
+# ---- files beside the report
+
+
+def test_verify_findings_and_junit_write_files_and_the_exit_code_stays(orders, tmp_path):
+    flip_byte(orders.log_dir / "orders-0" / MIDDLE, 32 + 25, mask=1)
+    every, junit = tmp_path / "every.jsonl", tmp_path / "junit.xml"
+    run = orders("verify", "orders", "--findings", every, "--junit", junit, "--json")
+    assert (run.code, run.err) == (1, "")
+    (row,) = map(json.loads, every.read_text().splitlines())
+    (sample,) = run.document["findings"][0]["samples"]
+    assert (row["class"], row["severity"]) == ("bad-crc", "error")
+    names = ("topic", "partition", "segment", "offset", "position", "detail")
+    assert {name: row[name] for name in names} == {name: sample[name] for name in names}
+    (suite,) = ElementTree.fromstring(junit.read_bytes())
+    assert (suite.get("name"), suite.get("failures")) == ("orders", "1")
+    assert orders("verify", "--allow", "bad-crc", "--findings", every).code == 0
+    assert len(every.read_text().splitlines()) == 1  # it says all, allowed or not
+
+
+def test_verify_findings_needs_a_known_ending_and_no_cluster(orders, tmp_path):
+    run = orders("verify", "--findings", tmp_path / "every.csv")
+    assert run.code == 2
+    assert "its name must end in .jsonl or .parquet" in run.err
+    run = orders("verify", "--findings", orders.log_dir / "every.jsonl")
+    assert run.code == 2
+    assert "in the log dir" in run.err
+    assert not list(tmp_path.glob("every*"))
+
+
+def test_verify_json_says_if_trying_again_can_help(orders):
+    assert orders.ok("verify", "--json").document["can_be_tried_again"] is False
+    flip_byte(orders.log_dir / "orders-0" / MIDDLE, 32 + 25, mask=1)
+    assert orders("verify", "--json").document["can_be_tried_again"] is False
+    (orders.log_dir / "recovery-point-offset-checkpoint").write_text("broken")
+    document = orders("verify", "--allow", "bad-crc", "--json").document
+    assert (document["verdict"], document["can_be_tried_again"]) == ("partial", False)

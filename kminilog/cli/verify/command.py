@@ -94,6 +94,13 @@ class SourcesTogether(click.Command):
     help="File for the report: HTML if it ends in .html, JSON if in .json, else text.",
 )
 @click.option(
+    "--junit",
+    "junit_file",
+    type=OutputFile(),
+    metavar="FILE",
+    help="File for a JUnit report, as CI servers show it: a test case for each class of findings.",
+)
+@click.option(
     "--findings",
     "findings_file",
     type=OutputFile(),
@@ -116,6 +123,7 @@ def command(
     strict_index: bool,
     allow: tuple[str, ...],
     report_file: Path | None,
+    junit_file: Path | None,
     findings_file: Path | None,
     master: str | None,
     as_json: bool,
@@ -131,13 +139,11 @@ def command(
         "strict_index": strict_index,
         "allow": allow,
         "full": full,
-        "findings": _checked_findings(findings_file),
     }
     if is_cluster():
-        if engine == "spark" or against or report_file or findings_file:
-            raise click.UsageError(
-                "with --cluster there is no --engine spark, --against, --report, --findings"
-            )
+        if engine == "spark" or against or report_file or junit_file or findings_file:
+            with_one = "--engine spark, --against, --report, --junit, --findings"
+            raise click.UsageError(f"with --cluster there is no {with_one}")
         from kminilog.cli.verify.brokers import verify_brokers, write_reports
 
         verified = verify_brokers(
@@ -148,16 +154,12 @@ def command(
     source = to_source(against, **reading) if against else None
     if source:
         checks |= {"against": source, "job": job}
-    if topics:  # an unknown one ends here, before a source is read or Spark starts
-        topics_to_check(log_dir, topics)
-    if engine_for(engine, source, master) == "local":
-        report = _verify_here(log_dir, topics, **checks)
-    else:
-        report = _verify_by_spark(log_dir, topics, master, **checks)
+    if findings_file:
+        checks["findings"] = _checked_findings(findings_file)
+    report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
     try:
-        if report_file:
-            _save(report, report_file, log_dir)
-    finally:  # the result of a long check is shown, even if the file cannot be written
+        _save(report, log_dir, report_file, junit_file)
+    finally:  # the result of a long check is shown, even if a file cannot be written
         if as_json:
             write_document(report.to_json())
         else:
@@ -165,6 +167,31 @@ def command(
         if not topics and (why := why_no_log_dir(log_dir)):
             warn(why)
     return report.exit_code
+
+
+def _checked_findings(path: Path) -> Path:
+    """Return the path of `--findings`; a usage error for a name that does not tell its format."""
+    from kminilog.jobs.accounting.findings_file import check_name
+
+    try:
+        check_name(path)
+    except ValueError as error:
+        raise click.UsageError(f"--findings: {error}") from None
+    return path
+
+
+def _verify(
+    log_dir: LogDir,
+    topics: tuple[str, ...],
+    engine: str,
+    master: str | None,
+    checks: dict[str, Any],
+) -> "Report":
+    if topics:  # an unknown one ends here, before a source is read or Spark starts
+        topics_to_check(log_dir, topics)
+    if engine == "local":
+        return _verify_here(log_dir, topics, **checks)
+    return _verify_by_spark(log_dir, topics, master, **checks)
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
@@ -190,26 +217,22 @@ def _verify_by_spark(
         return verify(spark, log_dir, topics, **options)
 
 
-def _checked_findings(path: Path | None) -> Path | None:
-    """Return the path of `--findings`; a usage error for a name that does not tell its format."""
-    from kminilog.jobs.accounting.findings_file import check_name
+def _save(
+    report: "Report", log_dir: LogDir, report_file: Path | None, junit_file: Path | None
+) -> None:
+    if report_file:
+        suffix = report_file.suffix.lower()
+        if suffix == ".json":
+            write_output(report_file, json_bytes(report.to_json(), indent=2) + b"\n")
+        elif suffix in (".html", ".htm"):
+            write_page(report_file, _page(report, log_dir))
+        else:
+            text = report.to_text().encode("utf-8", "surrogateescape")
+            write_output(report_file, text + b"\n")
+    if junit_file:
+        from kminilog.verification.junit_report import render_junit
 
-    if path is not None:
-        try:
-            check_name(path)
-        except ValueError as error:
-            raise click.UsageError(f"--findings: {error}") from None
-    return path
-
-
-def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        write_output(path, json_bytes(report.to_json(), indent=2) + b"\n")
-    elif suffix in (".html", ".htm"):
-        write_page(path, _page(report, log_dir))
-    else:
-        write_output(path, report.to_text().encode("utf-8", "surrogateescape") + b"\n")
+        write_output(junit_file, render_junit(report))
 
 
 def _page(report: "Report", log_dir: LogDir) -> str:

@@ -69,32 +69,46 @@ def verify_with(
     report = Report(scope, allowed=parse_classes(allow))
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None
-        summaries = engine.check(
-            log_dir, chosen, records, strict_index=strict_index, is_full=full, rest=rest
-        )
+        checks = {"strict_index": strict_index, "is_full": full}
+        summaries = engine.check(log_dir, chosen, records, **checks, rest=rest)
         for topic in chosen:
             report.add_topic(topic, islice(summaries, topic.partitions))
         report.add_small_files(records)
         report.add_orphans(log_dir, topics or (found if manifest else ()))
         if against:
-            from kminilog.jobs.accounting.source_check import check_against  # what reads sources
-
-            check_against(
-                engine,
-                log_dir,
-                chosen[0],
-                against,
-                jobs=[manifest] if manifest else records.jobs_of(found[0]),
-                within=manifest,
-                partitioner=records.partitioner,
-                is_full=full,
-                report=report,
-            )
+            _compare(engine, log_dir, chosen[0], against, manifest, records, report, is_full=full)
         else:
             report.add_broken(broken)
             report.unchecked.append(NO_SOURCE)
     report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
+
+
+def _compare(
+    engine: "Engine",
+    log_dir: LogDir,
+    topic: Topic,
+    against: "Source",
+    within: Manifest | None,
+    records: SmallFiles,
+    report: Report,
+    *,
+    is_full: bool,
+) -> None:
+    """Add the account of a source."""
+    from kminilog.jobs.accounting.source_check import check_against  # all that reads sources
+
+    check_against(
+        engine,
+        log_dir,
+        topic,
+        against,
+        jobs=[within] if within else records.jobs_of(topic.name),
+        within=within,
+        partitioner=records.partitioner,
+        is_full=is_full,
+        report=report,
+    )
 
 
 def _topics(

@@ -101,6 +101,15 @@ def compared(source: list[KeyValue], content: Content) -> set[tuple[Any, ...]]:
     return found
 
 
+def differences(record: KeyValue, message: KeyValue) -> list[tuple[str, str, str]]:
+    (key, value), (other_key, other) = ((k or b"", v or b"") for k, v in (record, message))
+    found = [("key", key.decode(), other_key.decode())] if key != other_key else []
+    if not other.startswith(b"{"):
+        return [*found, ("value", value.decode(), other.decode())]
+    one, two = json.loads(value), json.loads(other)
+    return [*found, *((name, one[name], two[name]) for name in one if one[name] != two[name])]
+
+
 def rows_of(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_bytes().splitlines()]
@@ -145,11 +154,12 @@ def test_findings_file_equals_an_independent_comparison(
     assert min(counts(messages)[kind] for kind in kinds) > SAMPLE_COUNT
     for row in messages:
         if row["class"] == "altered":
-            number = row["source_line"] - 1
-            assert row["columns"] == ["amount"]
-            assert row["differs"] == f"amount: {number}.50 ≠ {number}.5"
+            key, value = content[row["partition"]][row["offset"]]
+            assert row["key"] == (key or b"").decode()
             assert (row["source_file"], row["source_row"]) == (source.paths[0], None)
-            assert row["key"] == content[row["partition"]][row["offset"]][0].decode()
+            differing = differences(records[row["source_line"] - 1], (key, value))
+            assert row["columns"] == [name for name, *_ in differing]
+            assert row["differs"] == ", ".join("{}: {} ≠ {}".format(*one) for one in differing)
         if row["class"] == "missing":
             data = Path(row["source_file"]).read_bytes()[row["source_position"] :]
             assert data.split(b"\n")[0] == line_of(row["source_line"] - 1)

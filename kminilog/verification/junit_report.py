@@ -1,0 +1,99 @@
+"""A report as JUnit XML, as a CI server shows it: one test case for each class of findings.
+
+    passed     looked for, and not there
+    failure    findings, with the places of samples and with what to do
+    skipped    nobody has looked for it, and why; or findings that are allowed
+    error      asked, but not checked: the verdict is partial
+
+So a build shows which kind of fault is new and which is gone. A case for each partition would only
+repeat where. Source: ours; the schema of Jenkins' xUnit plugin.
+"""
+
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from kminilog.text import printable
+from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.findings import FindingClass
+from kminilog.verification.plain_words import advice, meaning
+from kminilog.verification.results import ClassFindings, Results
+from kminilog.verification.text_report import report_lines
+
+_K = FindingClass
+_ASPECTS = {
+    Aspect.INDEXES: (_K.INDEX_POSITION, _K.INDEX_ORDER, _K.INDEX_PAST_END, _K.INDEX_SPARSE),
+    Aspect.LOG_STARTS: (_K.LOST_START,),
+    Aspect.LOG_ENDS: (_K.LOST_END,),
+    Aspect.JOBS: (_K.MANIFEST_MISMATCH, _K.ALTERED),
+    Aspect.PLACEMENT: (_K.WRONG_PARTITION,),
+    Aspect.SOURCE: (_K.MISSING, _K.EXTRA, _K.DUPLICATE, _K.KEY_ORDER),
+}
+_ASPECT_OF = {kind: aspect for aspect, kinds in _ASPECTS.items() for kind in kinds}
+_SUITE = "kminilog verify"
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def render_junit(results: Results) -> bytes:
+    """Return the report as one document of XML, in UTF-8. O(samples)."""
+    suites = Element("testsuites", name=_SUITE)
+    name = ", ".join(results.scope.get("topics") or ()) or _SUITE
+    suite = SubElement(suites, "testsuite", name=_text(name))
+    found = {one.kind: one for one in results.found()}
+    for kind in FindingClass:
+        _add_class(suite, name, kind, found.get(kind), results)
+    for one in results.unchecked:
+        if one.asked:
+            case = _case(suite, name, f"not checked: {one.what}")
+            _add(case, "error", "partial", _text(one.in_words()), "")
+    SubElement(suite, "system-out").text = "\n".join(map(_text, report_lines(results)))
+    for element in (suites, suite):
+        element.set("tests", str(len(suite.findall("testcase"))))
+        for outcome in ("failure", "error", "skipped"):
+            plural = outcome if outcome == "skipped" else f"{outcome}s"
+            element.set(plural, str(len(suite.findall(f"testcase/{outcome}"))))
+        element.set("time", f"{results.seconds or 0:.3f}")
+    indent(suites)
+    head = b'<?xml version="1.0" encoding="UTF-8"?>\n'
+    return head + tostring(suites, "unicode").encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _add_class(
+    suite: Element, name: str, kind: FindingClass, found: ClassFindings | None, results: Results
+) -> None:
+    case = _case(suite, name, kind.value)
+    if found is None:
+        aspect = _ASPECT_OF.get(kind, Aspect.MESSAGES)
+        if aspect not in results.checked:
+            whys = [_text(one.in_words()) for one in _unchecked(results, aspect)]
+            _add(case, "skipped", "unchecked", whys[0] if whys else f"{aspect}: not checked", "")
+    elif found.is_allowed:
+        _add(case, "skipped", "allowed", f"allowed: {found.total} {kind}", "")
+    else:
+        words = f"{found.total} {kind}: {meaning(kind)}"
+        text = "\n".join([*_places(found), advice(kind)])
+        _add(case, "failure", found.severity, words, text)
+
+
+def _unchecked(results: Results, aspect: Aspect) -> Iterator[Unchecked]:
+    return (one for one in results.unchecked if one.what == aspect)
+
+
+def _places(found: ClassFindings) -> Iterator[str]:
+    for sample in found.samples:
+        yield f"{_text(sample.place)}: {_text(sample.detail)}"
+    if found.total > len(found.samples):
+        yield f"and {found.total - len(found.samples)} more"
+
+
+def _text(value: object) -> str:
+    """Return text as one line that XML can hold."""
+    return _NO_XML.sub("\ufffd", printable(value))
+
+
+def _case(suite: Element, topics: str, name: str) -> Element:
+    return SubElement(suite, "testcase", classname=_text(f"{_SUITE}.{topics}"), name=name)
+
+
+def _add(case: Element, outcome: str, kind: str, message: str, text: str) -> None:
+    SubElement(case, outcome, type=kind, message=message).text = text or None
