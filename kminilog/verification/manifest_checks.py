@@ -19,9 +19,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.segment import Segment
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.summaries import Placement, SegmentSummary
@@ -40,6 +41,7 @@ class PartitionJobs:
     log was on the disk; below the `log_start` retention has deleted all; each is None if it is not
     known. `is_ingested` tells if jobs have written to the topic.
     `digests` are those of the files of jobs now, by id; None if nobody has asked for them.
+    `trusted` are segments that are taken on trust: nothing of what jobs wrote there is compared.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
@@ -53,12 +55,46 @@ class PartitionJobs:
     log_start: int | None = None
     is_ingested: bool = False
     digests: Mapping[str, str] | None = None
+    trusted: Sequence[SegmentSummary] = ()
+
+    @property
+    def trusted_end(self) -> int:
+        """The first offset that is not taken on trust."""
+        return (self.trusted[-1].next_offset or 0) if self.trusted else 0
+
+    def unread(self, segments: Sequence[Segment]) -> list[Segment]:
+        """Return the segments that are to be checked: all but those that are trusted."""
+        known = {summary.base_offset for summary in self.trusted}
+        return [segment for segment in segments if segment.base_offset not in known]
+
+    def untrusted(self) -> list[tuple[str, StagedPartition]]:
+        """Return what jobs have written that is to be compared."""
+        return [one for one in self.staged if one[1].next_offset > self.trusted_end]
 
     @property
     def borders(self) -> list[int]:
         """The borders of all ranges with a fingerprint; between two may be a range without one."""
-        rows = (row for _, staged in self.staged for row in staged.fingerprints)
-        return sorted({border for first, count, _ in rows for border in (first, first + count)})
+        rows = self.ranges()
+        borders = {at for _, first, count, _ in rows for at in (first, first + count)}
+        return sorted(borders)
+
+    def ranges(self) -> list[tuple[str, int, int, int]]:
+        """Return the ranges that are to be compared: job, first offset, count, fingerprint."""
+        return [
+            (job_id, first, count, total)
+            for job_id, staged in self.staged
+            for first, count, total in staged.fingerprints
+            if first >= self.trusted_end
+        ]
+
+    def accounted_for(self, segments: Sequence[SegmentSummary]) -> list[SegmentSummary]:
+        """Return the segments, without findings, all of whose messages were on record when these
+        records were read."""
+        end = max(self.recovery_point or 0, self.end)
+        if not self.is_ingested and self.recovery_point is None:
+            end = MAX_OFFSET + 1
+        known = [one for one in segments if (one.next_offset or 0) <= end]
+        return [one._replace(findings=[], fingerprints=(), notes=()) for one in known]
 
 
 def jobs_of(
@@ -205,17 +241,16 @@ def compare(
             stored[first] = (before[0] + count, (before[1] + total) % 2**64)
     wrong = [found for found in findings if severity(found.kind) == "error"]
     altered, unjudged = [], list[tuple[str, int, int]]()
-    for job_id, staged in jobs.staged:
-        for first, count, total in staged.fingerprints:
-            if stored.get(first) == (count, total):
-                continue
-            end, found_count = first + count, stored.get(first, (0, 0))[0]
-            if found_count == count and not any(_concerns(f, first, end, segments) for f in wrong):
-                altered.append(_altered(topic_partition, job_id, range(first, end), segments))
-            elif unjudged and unjudged[-1][0] == job_id and unjudged[-1][2] == first:
-                unjudged[-1] = job_id, unjudged[-1][1], end
-            else:
-                unjudged.append((job_id, first, end))
+    for job_id, first, count, total in jobs.ranges():
+        if stored.get(first) == (count, total):
+            continue
+        end, found_count = first + count, stored.get(first, (0, 0))[0]
+        if found_count == count and not any(_concerns(f, first, end, segments) for f in wrong):
+            altered.append(_altered(topic_partition, job_id, range(first, end), segments))
+        elif unjudged and unjudged[-1][0] == job_id and unjudged[-1][2] == first:
+            unjudged[-1] = job_id, unjudged[-1][1], end
+        else:
+            unjudged.append((job_id, first, end))
     reason = "not compared, because messages there are damaged, missing or deleted"
     return (
         [*findings, *jobs.findings, *altered],

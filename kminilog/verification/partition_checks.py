@@ -84,12 +84,16 @@ def check_partition(
         except (LogDirError, OSError) as error:
             return join_segments(reader, [], jobs, failure=error)
         if is_full:
-            jobs = replace(jobs, digests=read_digests(reader, jobs.staged))
+            jobs = replace(jobs, digests=read_digests(reader, jobs.untrusted()))
         topic_partition, borders = reader.topic_partition, jobs.borders
-        summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
-        checked = join_segments(reader, summaries, jobs)
+        summaries = [
+            check_segment(topic_partition, segment, jobs.placement, borders)
+            for segment in jobs.unread(segments)
+        ]
+        checked = join_segments(reader, [*jobs.trusted, *summaries], jobs)
         if not was_compacted(reader, [segment.base_offset for segment in segments], summaries):
             return checked
+        jobs = replace(jobs, trusted=())  # these segments are others now
 
 
 def was_compacted(
@@ -145,15 +149,10 @@ def join_segments(
     then nothing was checked, even if listing works again. O(segments + findings).
     """
     jobs = jobs or PartitionJobs()
-    topic_partition, unchecked = reader.topic_partition, [in_words(failure)] if failure else []
-    names, strays = set[str](), dict[str, str]()
-    if is_gone := not os.path.lexists(reader.directory):
-        unchecked = []
-    else:
-        try:
-            names, strays = _list_directory(reader)
-        except OSError as error:
-            unchecked = unchecked or [f"{error.filename or reader.directory}: {error.strerror}"]
+    topic_partition, is_gone = reader.topic_partition, not os.path.lexists(reader.directory)
+    names, strays, unchecked = set[str](), dict[str, str](), list[str]()
+    if not is_gone:
+        names, strays, unchecked = _list_directory(reader, failure)
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
     findings, unjudged = _join(topic_partition, reader.dialect, ordered), jobs.unjudged
@@ -180,6 +179,8 @@ def join_segments(
         unjudged=unjudged,
         notes=[note for s in ordered for note in s.notes],
         segments=[SegmentRow.of(s) for s in ordered],
+        trusted_until=jobs.trusted_end if jobs.trusted else None,
+        checked=jobs.accounted_for(ordered),
     )
 
 
@@ -222,8 +223,20 @@ def _with_records_now(
 # ---- the directory
 
 
-def _list_directory(reader: PartitionReader) -> tuple[set[str], dict[str, str]]:
-    """Return all names in a directory, and the reason for each name that should not be there."""
+def _list_directory(
+    reader: PartitionReader, failure: Exception | None
+) -> tuple[set[str], dict[str, str], list[str]]:
+    """Return all names in a directory, why each that should not be there is wrong, and why nothing
+    was checked."""
+    unchecked = [in_words(failure)] if failure else []
+    try:
+        return *_names_and_strays(reader), unchecked
+    except OSError as error:
+        why = f"{error.filename or reader.directory}: {error.strerror}"
+        return set(), {}, unchecked or [why]
+
+
+def _names_and_strays(reader: PartitionReader) -> tuple[set[str], dict[str, str]]:
     names = set(reader.file_names())
     strays = _strays(names)
     for _ in range(_LOOKS):

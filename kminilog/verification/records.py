@@ -55,6 +55,7 @@ from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding
+from kminilog.verification.last_ok import NO_TRUST, Trust
 from kminilog.verification.manifest_checks import (
     UNKNOWN_PARTITION,
     PartitionJobs,
@@ -208,6 +209,7 @@ class SmallFiles:
 
     `manifests` are those that are believed. `ingested` are all topics of jobs.
     `partitioner` is what the user says has placed all keys; None if only the manifests say it.
+    `trust` is what is taken on trust of the segments.
     """
 
     partitioner: str | None = None
@@ -218,6 +220,7 @@ class SmallFiles:
     ingested: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     unchecked: list[Unchecked] = field(default_factory=list)
+    trust: Trust = NO_TRUST
 
     def partitions_of(self, topic: Topic) -> list[PartitionJobs]:
         """Return what the files say of each partition of a topic, by number."""
@@ -228,6 +231,8 @@ class SmallFiles:
             partition.recovery_point = self.recovery_points.get(topic_partition)
             partition.log_start = self.log_starts.get(topic_partition)
             partition.is_ingested = topic.name in self.ingested
+            if last := self.trust.partitions.get(topic_partition):
+                partition.trusted = [summary for summary, _ in last.segments]
             partition.placement = _placement(partition.staged, rules, others)
         return jobs
 

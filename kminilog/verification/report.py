@@ -5,7 +5,7 @@ on the JSON form, so it is a contract. Source: ours.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -18,12 +18,13 @@ from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverag
 from kminilog.verification.finding_parts import AllFindings
 from kminilog.verification.findings import Finding, FindingClass, parse_classes, severity
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
+from kminilog.verification.last_ok import Trust, on_trust
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
 from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.results import Results
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.summaries import CheckSegment, PartitionSummary
+from kminilog.verification.summaries import CheckSegment, PartitionSummary, SegmentSummary
 from kminilog.verification.text_report import report_lines
 
 
@@ -32,9 +33,11 @@ class Report(Results):
     """The results of a verification, as checks add them one after the other.
 
     `all_findings` takes every finding of the storage checks, if somebody wants more than samples.
+    `sound` has, by topic and partition, the segments of partitions without a finding.
     """
 
     all_findings: AllFindings | None = None
+    sound: dict[str, dict[int, Sequence[SegmentSummary]]] = field(default_factory=dict)
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Count findings of the storage checks."""
@@ -49,7 +52,9 @@ class Report(Results):
         for summary in summaries:
             self.partitions.append(summary.to_json())
             self.add(summary.findings)
-            kept.append(replace(summary, findings=[]))
+            if not (summary.findings or summary.unchecked):
+                self.sound.setdefault(topic.name, {})[summary.partition] = summary.checked
+            kept.append(replace(summary, findings=[], checked=[]))
         is_named = self.scope["partitioner"] is not None
         checked, unchecked = coverage_of(topic, kept, is_partitioner_named=is_named)
         self.checked += [aspect for aspect in checked if aspect not in self.checked]
@@ -75,6 +80,14 @@ class Report(Results):
         self.add(orphan_findings(log_dir, names))
         if not names and (why := why_no_log_dir(log_dir)):
             self.unchecked.append(Unchecked(Aspect.MESSAGES, "", why, asked=True))
+
+    def add_trust(self, trust: Trust) -> None:
+        """Add what was taken on trust, and how many partitions were checked whole, and why."""
+        self.scope["since_last"] = {"checked_whole": dict(trust.whys)}
+        for topic in self.scope["topics"]:
+            known = [one for place, one in trust.partitions.items() if place.topic == topic]
+            if known:
+                self.unchecked.append(Unchecked(Aspect.MESSAGES, topic, on_trust(known)))
 
     def add_broken(self, errors: Iterable[Exception]) -> None:
         """Add topics that cannot be used: nothing of them was checked."""

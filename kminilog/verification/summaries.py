@@ -192,7 +192,8 @@ class PartitionSummary:
     `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
     could not be read; `unjudged` names ranges of jobs that could not be compared. `has_jobs`,
     `has_log_start`, `has_recovery_point`, `has_digests` and `has_placement` tell with what the log
-    could be compared. Of `unplaced_count` messages with keys nobody knows where they belong.
+    could be compared. Of `unplaced_count` messages with keys nobody knows where they belong. Below
+    `trusted_until` an earlier `ok` counts. `checked` are the segments, without their findings.
     """
 
     topic: str
@@ -214,6 +215,8 @@ class PartitionSummary:
     unjudged: list[str] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     segments: list[SegmentRow] = field(default_factory=list)
+    trusted_until: int | None = None
+    checked: list[SegmentSummary] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints under `partitions`, with the number of findings."""
@@ -229,6 +232,7 @@ class PartitionSummary:
             "message_count": self.message_count,
             "size_bytes": self.size_bytes,
             "segment_count": self.segment_count,
+            "trusted_until": self.trusted_until,
             "finding_count": counts.total(),
             "segments": rows,
         }

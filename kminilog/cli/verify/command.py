@@ -74,6 +74,12 @@ class SourcesTogether(click.Command):
     "even if the sums of both sides are equal.",
 )
 @click.option(
+    "--since-last",
+    is_flag=True,
+    help="Check what came after the last `ok`, and take the rest on trust. With --against it needs "
+    "--job.",
+)
+@click.option(
     "--partitioner",
     metavar="NAME",
     help="Partitioner that placed the messages: check that each key is in its partition.",
@@ -119,6 +125,7 @@ def command(
     against: tuple[str, ...],
     job: str | None,
     full: bool,
+    since_last: bool,
     partitioner: str | None,
     strict_index: bool,
     allow: tuple[str, ...],
@@ -130,26 +137,21 @@ def command(
     **reading: Any,
 ) -> int:
     """Check all files of each TOPIC, or of all topics."""
-    if job is not None and not against:
-        raise click.UsageError("--job says which offsets to compare: it needs --against")
-    if is_reading_asked(**reading) and not against:
-        raise click.UsageError("how to read a source is asked, but none is named: give --against")
+    _check_options(
+        against, job, since_last=since_last, is_reading_asked=is_reading_asked(**reading)
+    )
     checks: dict[str, Any] = {
         "partitioner": partitioner,
         "strict_index": strict_index,
         "allow": allow,
         "full": full,
+        "since_last": since_last,
     }
     if is_cluster():
         if engine == "spark" or against or report_file or junit_file or findings_file:
             with_one = "--engine spark, --against, --report, --junit, --findings"
             raise click.UsageError(f"with --cluster there is no {with_one}")
-        from kminilog.cli.verify.brokers import verify_brokers, write_reports
-
-        verified = verify_brokers(
-            log_dir_path, topics, lambda *asked: _verify_here(*asked, **checks)
-        )
-        return write_reports(verified, as_json)
+        return _verify_cluster(log_dir_path, topics, checks, as_json)
     log_dir = LogDir(log_dir_path)
     source = to_source(against, **reading) if against else None
     if source:
@@ -167,6 +169,26 @@ def command(
         if not topics and (why := why_no_log_dir(log_dir)):
             warn(why)
     return report.exit_code
+
+
+def _check_options(
+    against: tuple[str, ...], job: str | None, *, since_last: bool, is_reading_asked: bool
+) -> None:
+    if job is not None and not against:
+        raise click.UsageError("--job says which offsets to compare: it needs --against")
+    if since_last and against and job is None:
+        raise click.UsageError("--since-last with --against needs --job: else all is compared")
+    if is_reading_asked and not against:
+        raise click.UsageError("how to read a source is asked, but none is named: give --against")
+
+
+def _verify_cluster(
+    path: Path, topics: tuple[str, ...], checks: dict[str, Any], as_json: bool
+) -> int:
+    from kminilog.cli.verify.brokers import verify_brokers, write_reports
+
+    verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
+    return write_reports(verified, as_json)
 
 
 def _checked_findings(path: Path) -> Path:

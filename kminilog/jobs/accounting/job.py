@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kminilog.clock import Clock
-from kminilog.errors import LogDirError, SourceError
+from kminilog.errors import LogDirError, SourceError, in_words
 from kminilog.jobs.accounting.findings_file import every_finding
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
-from kminilog.verification.coverage import NO_SOURCE
+from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import parse_classes
+from kminilog.verification.last_ok import OkOptions, read_trust, record_ok
 from kminilog.verification.orphans import topics_to_check
 from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.report import Report
@@ -41,16 +42,19 @@ def verify_with(
     allow: Collection[str] = (),
     full: bool = False,
     findings: Path | None = None,
+    since_last: bool = False,
 ) -> Report:
     """Check the storage of some topics, or of all if none is named; return the report.
 
     A topic whose settings file is broken is `unchecked`, if neither it nor a source is named.
     `against` compares one topic with a source; with `job`, only the messages of that job. The
     comparison ends with sums if these are equal, unless it is `full`, which also compares digests
-    of all bytes that jobs wrote. `findings` is a file for every finding (findings_file.py). Takes
-    no lock and writes nothing to topics. O(bytes of the topics and of the source). Raises
-    UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError (also for a source and
-    several topics), and ValueError for an unknown class or partitioner.
+    of all bytes that jobs wrote. `findings` is a file for every finding (findings_file.py).
+    `since_last` takes on trust what the last `ok` has seen; each `ok` is recorded, if the log dir
+    can be written (verification/last_ok.py). Takes no lock and writes nothing else. O(bytes of the
+    topics and of the source). Raises UnknownTopicOrPartitionError, LogDirError for an unknown job,
+    SourceError (also for a source and several topics), and ValueError for an unknown class or
+    partitioner.
     """
     start_ms = clock.now_ms()
     records = read_small_files(log_dir.path, partitioner)
@@ -67,6 +71,10 @@ def verify_with(
         "job": job,
     }
     report = Report(scope, allowed=parse_classes(allow))
+    asked = OkOptions(records.partitioner, strict_index, full)
+    if since_last:
+        records.trust = read_trust(log_dir, chosen, asked)
+        report.add_trust(records.trust)
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None
         checks = {"strict_index": strict_index, "is_full": full}
@@ -81,7 +89,31 @@ def verify_with(
             report.add_broken(broken)
             report.unchecked.append(NO_SOURCE)
     report.seconds = (clock.now_ms() - start_ms) / 1000
+    if report.verdict == "ok":
+        _record(log_dir, chosen, asked, records, report, start_ms, is_asked=since_last)
     return report
+
+
+def _record(
+    log_dir: LogDir,
+    topics: Sequence[Topic],
+    asked: OkOptions,
+    records: SmallFiles,
+    report: Report,
+    now_ms: int,
+    *,
+    is_asked: bool,
+) -> None:
+    """Put the `ok` of topics on record; if nobody has asked for it, only if that is possible."""
+    doubtful = {finding.topic for finding in records.findings}
+    for topic in topics:
+        if topic.name in report.sound and topic.name not in doubtful:
+            try:
+                record_ok(log_dir, topic, asked, report.sound[topic.name], records.trust, now_ms)
+            except (OSError, LogDirError) as error:
+                if is_asked:
+                    why = f"this `ok` could not be recorded: {in_words(error)}"
+                    report.unchecked.append(Unchecked(Aspect.MESSAGES, topic.name, why))
 
 
 def _compare(

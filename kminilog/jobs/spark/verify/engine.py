@@ -87,16 +87,10 @@ def check_partitions(
             topic.all_partitions(), records.partitions_of(topic), strict=True
         )
     }
-    places: list[SegmentPlace] = []
-    failures: dict[TopicPartition, Exception] = {}
-    for topic_partition in partitions:
-        try:
-            places += places_of(log_dir, topic_partition)
-        except (LogDirError, OSError) as error:
-            failures[topic_partition] = error
+    places, failures = _places(log_dir, jobs)
     tasks = SparkTasks(spark)
     groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
-    summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
+    summaries = {tp: list[SegmentSummary](jobs[tp].trusted) for tp in partitions}
     wanted = {partition: (jobs[partition].placement, jobs[partition].borders) for partition in jobs}
     check = partial(check_segment, rest=rest) if rest else check_segment
     checks = {
@@ -107,7 +101,10 @@ def check_partitions(
             summaries[topic_partition].append(found)
     if is_full:
         _add_digests(log_dir, tasks, jobs, [tp for tp in partitions if tp not in failures])
-    listed: dict[TopicPartition, list[int]] = {tp: [] for tp in partitions}
+    listed = {
+        partition: [summary.base_offset for summary in known.trusted]
+        for partition, known in jobs.items()
+    }
     for place in places:
         listed[place.topic_partition].append(place.base_offset)
     for topic_partition in partitions:
@@ -116,7 +113,7 @@ def check_partitions(
             reader, summaries[topic_partition], written, failure=failures.get(topic_partition)
         )
         if was_compacted(reader, listed[topic_partition], summaries[topic_partition]):
-            check = checks[topic_partition.topic]
+            check, written = checks[topic_partition.topic], replace(written, trusted=())
             summary = check_partition(reader, written, check_segment=check, is_full=is_full)
         yield summary
 
@@ -127,10 +124,26 @@ def _add_digests(
     jobs: dict[TopicPartition, PartitionJobs],
     partitions: Sequence[TopicPartition],
 ) -> None:
-    todo = [(log_dir.reader(partition), jobs[partition].staged) for partition in partitions]
+    todo = [(log_dir.reader(one), jobs[one].untrusted()) for one in partitions]
     found = tasks.map(todo, lambda one: read_digests(*one))
     for partition, digests in zip(partitions, found, strict=True):
         jobs[partition] = replace(jobs[partition], digests=digests)
+
+
+def _places(
+    log_dir: LogDir, jobs: Mapping[TopicPartition, PartitionJobs]
+) -> tuple[list[SegmentPlace], dict[TopicPartition, Exception]]:
+    """Return the segments that are to be checked, and why partitions cannot be listed."""
+    places: list[SegmentPlace] = []
+    failures: dict[TopicPartition, Exception] = {}
+    for topic_partition, known in jobs.items():
+        trusted = {summary.base_offset for summary in known.trusted}
+        try:
+            found = places_of(log_dir, topic_partition)
+            places += [place for place in found if place.base_offset not in trusted]
+        except (LogDirError, OSError) as error:
+            failures[topic_partition] = error
+    return places, failures
 
 
 def _check(

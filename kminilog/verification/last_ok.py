@@ -1,0 +1,266 @@
+"""What the last `ok` has seen of each partition: the record, and how much of it still counts.
+
+    .verified/<topic>.json    for each partition: up to which offset, when, a digest, its segments
+
+A verification that ends with `ok` writes the record. `--since-last` takes segments on trust that
+are as the record says, and checks what came after them. What is cheap is compared: the id of the
+topic, the names and sizes of all segments and when each was changed, and a digest of the last bytes
+below the recorded end. If one of these differs, nothing of the partition is trusted. Segments that
+are gone from the beginning are no difference: retention deletes there, and log starts tell a loss.
+The last segment may have grown; then it is read as a whole.
+
+Bytes that change under all this, as on a disk that fails, are not seen. Source: ours.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from email.utils import formatdate
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from kminilog.errors import LogDirError, in_words
+from kminilog.format.names import TopicPartition, segment_name
+from kminilog.storage.files import check_real_directory, open_regular, regular_status, replace_file
+from kminilog.storage.json_file import number, read_json, typed
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.segment import Segment
+from kminilog.storage.topics import Topic
+from kminilog.verification.summaries import SegmentSummary
+
+VERIFIED_DIR = ".verified"
+_DIGEST_BYTES = 4096  # of the log, in front of the recorded end
+_FIELDS = (
+    "base_offset",
+    "first_offset",
+    "last_offset",
+    "message_count",
+    "log_bytes",
+    "index_entries",
+    "start_offset",
+    "next_offset",
+    "compressed_count",
+    "unplaced_count",
+)
+
+
+class OkOptions(NamedTuple):
+    """The options of a verification that decide what `ok` means."""
+
+    partitioner: str | None
+    strict_index: bool
+    is_full: bool
+
+    def is_covered_by(self, other: "OkOptions") -> bool:
+        """Tell if an `ok` of the other one is one of this, too."""
+        is_less = self.strict_index <= other.strict_index and self.is_full <= other.is_full
+        return is_less and self.partitioner == other.partitioner
+
+
+class Files(NamedTuple):
+    """What is compared of a segment besides the size of its log."""
+
+    index_bytes: int
+    changed_ns: int
+
+
+class LastOk(NamedTuple):
+    """What is on record of a partition: `read_ms` is when all of it was read the last time."""
+
+    offset: int
+    time_ms: int
+    read_ms: int
+    digest: str
+    segments: list[tuple[SegmentSummary, Files]]
+
+
+class Trust(NamedTuple):
+    """What is taken on trust, by partition; why other partitions are not, with their numbers."""
+
+    partitions: dict[TopicPartition, LastOk]
+    whys: Counter[str]
+
+
+NO_TRUST = Trust({}, Counter())
+
+
+# ---- reading
+
+
+def read_trust(log_dir: LogDir, topics: Iterable[Topic], asked: OkOptions) -> Trust:
+    """Return what may be taken on trust now; raises nothing. O(segments)."""
+    trust = Trust({}, Counter())
+    for topic in topics:
+        try:
+            known, why = _record(log_dir.path, topic, asked)
+        except (LogDirError, OSError) as error:
+            known, why = {}, in_words(error)
+        for topic_partition in topic.all_partitions():
+            last = known.get(topic_partition.partition)
+            reason = why or "no `ok` of it is on record"
+            if last is not None:
+                last, reason = _still_true(log_dir, topic_partition, last)
+            if last is None:
+                trust.whys[reason] += 1
+            else:
+                trust.partitions[topic_partition] = last
+    return trust
+
+
+def _record(log_dir: Path, topic: Topic, asked: OkOptions) -> tuple[dict[int, LastOk], str]:
+    def parse(document: Any) -> tuple[dict[int, LastOk], str]:
+        if typed(document, dict)["topic_id"] != topic.topic_id:
+            return {}, "the last `ok` was one of another topic of this name"
+        if not asked.is_covered_by(OkOptions(**typed(document["asked"], dict))):
+            return {}, "the last `ok` was one with other options"
+        rows = typed(document["partitions"], dict).items()
+        return {number(int(name)): _last_ok(one) for name, one in rows}, ""
+
+    try:
+        return read_json(_path(log_dir, topic), parse, what="record of the last ok")
+    except FileNotFoundError:
+        return {}, ""
+
+
+def _last_ok(facts: Any) -> LastOk:
+    segments = [_segment(row) for row in typed(facts["segments"], list)]
+    offset, time_ms, read_ms = (number(facts[name]) for name in ("offset", "time_ms", "read_ms"))
+    return LastOk(offset, time_ms, read_ms, typed(facts["digest"], str), segments)
+
+
+def _segment(row: list[Any]) -> tuple[SegmentSummary, Files]:
+    *values, index_bytes, changed_ns = typed(row, list)
+    facts = dict(zip(_FIELDS, values, strict=True))
+    for name, value in facts.items():
+        if value is not None or name not in ("first_offset", "last_offset"):
+            number(value, -1)
+    name = segment_name(facts["base_offset"])
+    summary = SegmentSummary(**facts, name=name, findings=[], unchecked=[])
+    return summary, Files(number(index_bytes), number(changed_ns))
+
+
+def _still_true(
+    log_dir: LogDir, topic_partition: TopicPartition, last: LastOk
+) -> tuple[LastOk | None, str]:
+    """Return what of a record may be trusted, or None and why nothing may."""
+    try:
+        there = {one.base_offset: one for one in log_dir.reader(topic_partition).segments()}
+        kept = [one for one in last.segments if one[0].base_offset in there]
+        if kept != last.segments[len(last.segments) - len(kept) :]:
+            return None, "a segment is gone"
+        if not kept or any(base < kept[-1][0].base_offset for base in there.keys() - _bases(kept)):
+            return None, "other segments are there"
+        changed = [one for one in kept if _files(there[one[0].base_offset]) != _recorded(one)]
+        if changed not in ([], kept[-1:]):
+            return None, "a segment has changed"
+        summary, _ = kept[-1]
+        end = there[summary.base_offset]
+        if end.file_bytes < summary.log_bytes or _digest(end, summary.log_bytes) != last.digest:
+            return None, "the log ends earlier, or with other messages"
+    except (LogDirError, OSError) as error:
+        return None, in_words(error)
+    kept = kept[: len(kept) - len(changed)]
+    return (last._replace(segments=kept), "") if kept else (None, "its one segment has grown")
+
+
+def _bases(segments: Iterable[tuple[SegmentSummary, Files]]) -> set[int]:
+    return {summary.base_offset for summary, _ in segments}
+
+
+def _recorded(one: tuple[SegmentSummary, Files]) -> tuple[int, Files]:
+    return one[0].log_bytes, one[1]
+
+
+def _files(segment: Segment) -> tuple[int, Files]:
+    status = regular_status(segment.log_path)
+    index_bytes = regular_status(segment.index.path).st_size
+    return status.st_size, Files(index_bytes, status.st_mtime_ns)
+
+
+def _digest(segment: Segment, end: int) -> str:
+    """Return the digest of the bytes in front of a position in a log."""
+    start = max(end - _DIGEST_BYTES, 0)
+    with open(segment.log_path, "rb", opener=open_regular) as file:
+        file.seek(start)
+        return blake2b(file.read(end - start), digest_size=16).hexdigest()
+
+
+def on_trust(partitions: Sequence[LastOk]) -> str:
+    """Return what was taken on trust, in words; `partitions` are those of one topic, not none."""
+    messages = sum(one.message_count for last in partitions for one, _ in last.segments)
+    ok, read = (
+        _time(min(times)) for times in zip(*(last[1:3] for last in partitions), strict=True)
+    )
+    where = "1 partition" if len(partitions) == 1 else f"{len(partitions)} partitions"
+    return (
+        f"{messages} messages in {where} are taken on trust: they were ok at {ok}, and all of them "
+        f"were read at {read}; damage since then is not seen, without --since-last it is"
+    )
+
+
+def _time(time_ms: int) -> str:
+    return formatdate(time_ms / 1000, usegmt=True)
+
+
+# ---- writing
+
+
+def record_ok(
+    log_dir: LogDir,
+    topic: Topic,
+    asked: OkOptions,
+    checked: Mapping[int, Sequence[SegmentSummary]],
+    trust: Trust,
+    now_ms: int,
+) -> None:
+    """Put on record that partitions of a topic are ok, by the segments that were checked.
+
+    A partition that changes meanwhile is left out. Raises OSError.
+    """
+    partitions = dict(_recorded_now(log_dir, topic, checked, trust, now_ms))
+    document = {
+        "topic_id": topic.topic_id,
+        "asked": asked._asdict(),
+        "partitions": partitions,
+    }
+    path = _path(log_dir.path, topic)
+    with suppress(FileExistsError):
+        path.parent.mkdir()
+    check_real_directory(path.parent)
+    temporary = path.with_name(f".{uuid4().hex}.tmp")  # nobody holds a lock
+    replace_file(path, json.dumps(document).encode(), temporary=temporary)
+
+
+def _recorded_now(
+    log_dir: LogDir,
+    topic: Topic,
+    checked: Mapping[int, Sequence[SegmentSummary]],
+    trust: Trust,
+    now_ms: int,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for partition, summaries in checked.items():
+        topic_partition = TopicPartition(topic.name, partition)
+        before = trust.partitions.get(topic_partition)
+        with suppress(LogDirError, OSError):
+            there = {one.base_offset: one for one in log_dir.reader(topic_partition).segments()}
+            segments = [
+                [*(getattr(one, name) for name in _FIELDS), *_files(there[one.base_offset])[1]]
+                for one in summaries
+                if one.base_offset in there
+            ]
+            if segments and summaries[-1].base_offset in there:
+                end = summaries[-1]
+                facts = {
+                    "offset": end.next_offset,
+                    "time_ms": now_ms,
+                    "read_ms": before.read_ms if before else now_ms,
+                    "digest": _digest(there[end.base_offset], end.log_bytes),
+                }
+                yield str(partition), {**facts, "segments": segments}
+
+
+def _path(log_dir: Path, topic: Topic) -> Path:
+    return log_dir / VERIFIED_DIR / f"{topic.name}.json"

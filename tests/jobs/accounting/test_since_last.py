@@ -1,0 +1,298 @@
+"""`--since-last`: what came after the last `ok` is checked; the report says what is trusted."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kminilog.clock import ManualClock
+from kminilog.columns.segment_checks import check_segment
+from kminilog.format.names import TopicPartition
+from kminilog.jobs.accounting.engine import Engine
+from kminilog.jobs.accounting.job import verify_with
+from kminilog.jobs.accounting.local_engine import LocalEngine
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.verify.engine import SparkEngine
+from kminilog.settings import TopicSettings
+from kminilog.storage.checkpoint import record_log_starts
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
+from kminilog.verification.last_ok import VERIFIED_DIR
+from kminilog.verification.report import Report
+from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+
+PARTITIONS, RECORDS = 2, 400
+SMALL = TopicSettings(segment_bytes=4000, index_interval_bytes=200)
+OK_MS, LATER_MS = 1_000_000_000, 2_000_000_000
+
+
+class Scene:
+    """A topic with jobs in it, and who verifies it."""
+
+    def __init__(self, directory: Path, dialect: Any, engine: Engine) -> None:
+        self.directory, self.log_dir = directory, directory / "log"
+        self._shape: dict[str, Any] = {"partitions": PARTITIONS, "dialect": dialect}
+        self._engine = engine
+        self.ingest("first")
+
+    def source(self, job: str) -> Source:
+        return Source((str(self.directory / f"{job}.txt"),), key_regex="^(k[0-9]+)=")
+
+    def ingest(self, job: str) -> None:
+        lines = b"".join(b"k%d=%s %d\n" % (n % 50, job.encode(), n) for n in range(RECORDS))
+        (self.directory / f"{job}.txt").write_bytes(lines)
+        options = {**self._shape, "settings": SMALL, "job_id": job}
+        ingest_with(LocalIngest(), self.log_dir, self.source(job), topic="t", **options)
+
+    def verify(self, *, since: bool = True, now_ms: int = LATER_MS, **options: Any) -> Report:
+        clock, log_dir = ManualClock(now_ms), LogDir(self.log_dir)
+        return verify_with(self._engine, clock, log_dir, ["t"], since_last=since, **options)
+
+    def logs(self, partition: int = 0) -> list[Path]:
+        return sorted((self.log_dir / f"t-{partition}").glob("*.log"))
+
+
+@pytest.fixture(params=["local", "spark"])
+def scene(request: pytest.FixtureRequest, tmp_path: Path, dialect: Any) -> Scene:
+    is_spark = request.param == "spark"
+    engine = SparkEngine(request.getfixturevalue("spark")) if is_spark else LocalEngine()
+    return Scene(tmp_path, dialect, engine)
+
+
+@pytest.fixture
+def local(tmp_path: Path, dialect: Any) -> Scene:
+    return Scene(tmp_path, dialect, LocalEngine())
+
+
+def alter(log: Path, *, is_seen: bool = True) -> None:
+    """Change a value in the middle of a log, with a right crc; as a bad disk does, or anybody."""
+    times = log.stat()
+    position, following = message_positions(log.read_bytes())[5:7]
+    flip_byte(log, following - 1, mask=1)
+    fix_crc(log, position)
+    if not is_seen:
+        os.utime(log, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def trusted(report: Report) -> list[int | None]:
+    return [partition["trusted_until"] for partition in report.partitions]
+
+
+def whys(report: Report) -> dict[str, int]:
+    found: dict[str, int] = report.scope["since_last"]["checked_whole"]
+    return found
+
+
+def said(report: Report) -> str:
+    return " ".join(one.why for one in report.unchecked if one.what == "messages")
+
+
+def test_what_was_ok_is_trusted_and_damage_above_it_is_found(scene):
+    assert scene.verify(since=False, now_ms=OK_MS).verdict == "ok"
+    ends = [partition["log_end_offset"] for partition in scene.verify().partitions]
+    old = len(scene.logs())
+    scene.ingest("second")
+    report = scene.verify()
+    assert (report.verdict, trusted(report), whys(report)) == ("ok", ends, {})
+    assert f"{RECORDS} messages in 2 partitions are taken on trust" in said(report)
+    assert "Mon, 12 Jan 1970" in said(report)  # of the first ok: since then all was read
+    assert sum(partition["message_count"] for partition in report.partitions) == 2 * RECORDS
+    scene.ingest("third")
+    alter(scene.logs()[-1])
+    report = scene.verify()
+    assert {kind.value for kind in report.tally.counts()} == {"altered"}
+    (found,) = report.tally.findings()
+    assert found.last_offset is not None
+    assert (found.offset or 0) >= ends[0]
+    assert len(scene.logs()) > old
+    # It stays a finding: the record is that of the last ok.
+    assert scene.verify().verdict == "findings"
+
+
+def test_damage_below_the_last_ok_is_not_seen_and_the_report_says_so(scene):
+    scene.verify(since=False)
+    alter(scene.logs()[0], is_seen=False)
+    report = scene.verify()
+    assert report.verdict == "ok"
+    assert "damage since then is not seen" in said(report)
+    assert scene.verify(since=False).verdict == "findings"
+
+
+def test_only_segments_that_came_after_are_read(tmp_path, dialect):
+    read: list[str] = []
+
+    def checked(topic_partition: TopicPartition, segment: Any, *rest: Any, **options: Any) -> Any:
+        read.append(f"{topic_partition}/{segment.name}")
+        return check_segment(topic_partition, segment, *rest, **options)
+
+    scene = Scene(tmp_path, dialect, LocalEngine(checked))
+    scene.verify(since=False)
+    before = {*read}
+    scene.ingest("second")
+    read.clear()
+    scene.verify()
+    assert read
+    assert not before & {*read}
+    read.clear()
+    scene.verify()
+    assert read == []
+
+
+# ---- what is cheap is noticed, and then all of the partition is checked
+
+
+def shorten(scene: Scene) -> None:
+    cut_to(scene.logs()[-1], message_positions(scene.logs()[-1].read_bytes())[2])
+
+
+def rewrite(scene: Scene) -> None:
+    alter(scene.logs()[0])
+
+
+def rewrite_end_unseen(scene: Scene) -> None:
+    log = scene.logs()[-1]
+    times = log.stat()
+    flip_byte(log, times.st_size - 1, mask=1)
+    os.utime(log, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def remove(scene: Scene) -> None:
+    log = scene.logs()[1]
+    log.unlink()
+    log.with_suffix(".index").unlink()
+
+
+@pytest.mark.parametrize("change", [shorten, rewrite, rewrite_end_unseen, remove])
+def test_log_that_is_not_as_the_record_says_is_checked_whole(
+    scene: Scene, change: Callable[[Scene], None]
+):
+    scene.verify(since=False)
+    change(scene)
+    report = scene.verify()
+    assert report.verdict == "findings"
+    assert trusted(report)[0] is None
+    assert trusted(report)[1] is not None
+    assert sum(whys(report).values()) == 1
+    assert [*report.tally.counts()] == [*scene.verify(since=False).tally.counts()]
+
+
+def test_partition_that_a_producer_went_on_in_is_trusted_up_to_its_last_segment(local):
+    local.verify(since=False)
+    with LogDirWriter.open(local.log_dir) as writer:
+        writer.log(TopicPartition("t", 0)).append([(None, b"new")])
+    report = local.verify()
+    last = min(row["first_offset"] for row in report.partitions[0]["segments"][-1:])
+    assert trusted(report)[0] == last
+    assert report.verdict == "ok"
+
+
+def test_retention_takes_no_trust_away(local):
+    local.verify(since=False)
+    first, second = local.logs()[:2]
+    start = local.verify().partitions[0]["segments"][1]["first_offset"]
+    record_log_starts(local.log_dir, {TopicPartition("t", 0): start})  # as retention does
+    first.unlink()
+    first.with_suffix(".index").unlink()
+    report = local.verify()
+    assert report.verdict == "ok"
+    assert None not in trusted(report)
+    second.unlink()  # nobody but retention
+    assert {kind.value for kind in local.verify().tally.counts()} >= {"lost-start"}
+
+
+def test_other_topic_of_the_same_name_is_not_trusted(local):
+    local.verify(since=False)
+    path = local.log_dir / "t.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps({**facts, "topic_id": "zWE-MNjxat-Rt1hKImWx9Q"}))
+    report = local.verify()
+    assert trusted(report) == [None, None]
+    assert whys(report) == {"the last `ok` was one of another topic of this name": 2}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "is_trusted"),
+    [
+        ({}, {"full": True}, False),
+        ({"full": True}, {}, True),
+        ({}, {"strict_index": True}, False),
+        ({}, {"partitioner": "default-2.4"}, False),
+        ({"partitioner": "default-2.4"}, {"partitioner": "default-2.4"}, True),
+    ],
+)
+def test_ok_counts_for_options_that_ask_no_more(local, first, then, is_trusted):
+    local.verify(since=False, **first)
+    report = local.verify(**then)
+    assert report.verdict == "ok"
+    assert (trusted(report) == [None, None]) != is_trusted
+
+
+def test_full_compares_digests_of_jobs_that_came_after(local):
+    local.verify(since=False, full=True)
+    local.ingest("second")
+    report = local.verify(full=True)
+    assert report.verdict == "ok"
+    assert "digests" in report.checked
+
+
+def test_account_of_the_last_job_stands_beside_the_trusted_rest(scene):
+    scene.verify(since=False)
+    scene.ingest("second")
+    report = scene.verify(against=scene.source("second"), job="second")
+    assert report.verdict == "ok"
+    assert report.conservation["source"] == RECORDS
+    assert None not in trusted(report)
+
+
+# ---- the record
+
+
+def test_no_record_means_that_all_is_checked(local):
+    report = local.verify()
+    assert (report.verdict, trusted(report)) == ("ok", [None, None])
+    assert whys(report) == {"no `ok` of it is on record": 2}
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"topic_id": 7}', "[1]"])
+def test_broken_record_is_said_and_trusted_in_nothing(local, text):
+    local.verify(since=False)
+    path = local.log_dir / VERIFIED_DIR / "t.json"
+    path.write_text(text)
+    report = local.verify()
+    assert (report.verdict, trusted(report)) == ("ok", [None, None])
+    assert sum(whys(report).values()) == PARTITIONS
+    assert trusted(local.verify()) != [None, None]  # written anew
+
+
+def test_record_that_cannot_be_written_is_said_if_somebody_asked(local):
+    (local.log_dir / VERIFIED_DIR).write_text("a file")
+    report = local.verify(since=False)
+    assert (report.verdict, said(report)) == ("ok", "")
+    report = local.verify()
+    assert report.verdict == "ok"
+    assert "this `ok` could not be recorded" in said(report)
+
+
+def test_partition_with_an_allowed_finding_is_not_recorded(local):
+    cut_to(local.logs()[-1].with_suffix(".index"), 0)
+    assert local.verify(since=False, allow=["index-sparse"], strict_index=True).verdict == "ok"
+    report = local.verify(allow=["index-sparse"], strict_index=True)
+    assert trusted(report)[0] is None
+    assert trusted(report)[1] is not None
+
+
+def names(paths: Sequence[Path]) -> list[str]:
+    return [path.name for path in paths]
+
+
+def test_record_leaves_no_other_file(local):
+    local.verify(since=False)
+    assert names(list((local.log_dir / VERIFIED_DIR).iterdir())) == ["t.json"]
+    assert LogDir(local.log_dir).topics() == [LogDir(local.log_dir).topic("t")]
+    assert isinstance(LogDir(local.log_dir).topic("t"), Topic)
