@@ -12,12 +12,14 @@ result count. They are joined at the end. Source: ours.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 from uuid import uuid4
 
-from kminilog.verification.findings import NO_ORIGIN, Finding, Origin, row_of
+from kminilog.verification.findings import NO_ORIGIN, ROW_TYPES, Finding, Origin, row_of
+
+LINES, PARQUET = ".jsonl", ".parquet"
 
 
 class FindingParts(NamedTuple):
@@ -72,3 +74,20 @@ class AllFindings:
         """Return the paths of all parts."""
         own = self._own.close()
         return [*([own] if own else []), *self._others]
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file of findings, a few thousand at a time in memory.
+
+    Raises OSError, and ModuleNotFoundError for Parquet without pyarrow.
+    """
+    if path.suffix.lower() == PARQUET:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches():
+                yield from batch.to_pylist()
+        return
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield dict.fromkeys(ROW_TYPES) | json.loads(line)

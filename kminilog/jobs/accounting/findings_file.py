@@ -18,13 +18,12 @@ from uuid import uuid4
 from kminilog.errors import LogDirError
 from kminilog.storage.files import naming, regular_status, replacing
 from kminilog.storage.log_dir import log_dir_around
-from kminilog.verification.finding_parts import AllFindings, FindingParts
+from kminilog.verification.finding_parts import LINES, PARQUET, AllFindings, FindingParts
 from kminilog.verification.findings import ROW_TYPES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LINES, PARQUET = ".jsonl", ".parquet"
 _BLOCK_BYTES = 4 << 20
 
 

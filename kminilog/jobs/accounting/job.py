@@ -41,7 +41,7 @@ def verify_with(
     strict_index: bool = False,
     allow: Collection[str] = (),
     full: bool = False,
-    findings: Path | None = None,
+    findings: Path | str | None = None,
     since_last: bool = False,
 ) -> Report:
     """Check the storage of some topics, or of all if none is named; return the report.
@@ -56,7 +56,7 @@ def verify_with(
     SourceError (also for a source and several topics), and ValueError for an unknown class or
     partitioner.
     """
-    start_ms = clock.now_ms()
+    start_ms, findings = clock.now_ms(), Path(findings) if findings else None
     records = read_small_files(log_dir.path, partitioner)
     manifest = None if job is None else _manifest(log_dir, records, job)
     broken: list[Exception] = []
@@ -88,6 +88,7 @@ def verify_with(
         else:
             report.add_broken(broken)
             report.unchecked.append(NO_SOURCE)
+    report.findings_file = findings
     report.seconds = (clock.now_ms() - start_ms) / 1000
     if report.verdict == "ok":
         _record(log_dir, chosen, asked, records, report, start_ms, is_asked=since_last)

@@ -26,7 +26,7 @@ from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
-from kminilog.verification.findings import SAMPLE_COUNT
+from kminilog.verification.findings import ROW_TYPES, SAMPLE_COUNT
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as plain_check
 from tests.damage import cut_to, flip_byte, message_positions
@@ -186,6 +186,31 @@ def test_rows_of_a_dataframe_have_their_place_in_it(tmp_path, source, dialect, s
     rows = rows_of(path)
     assert counts(rows) == totals(report)
     assert {row["source_file"] for row in rows if row["class"] == "missing"} == {str(DATAFRAME)}
+
+
+def test_report_yields_findings_and_gives_them_as_a_dataframe(tmp_path, source, dialect, spark):
+    log_dir = write_anew(ingested(tmp_path, source, dialect), tmp_path / "two", "t", damaged)
+    frames = []
+    for ending in ("jsonl", "parquet"):
+        report = check(
+            log_dir, SparkEngine(spark), against=source, findings=tmp_path / f"every.{ending}"
+        )
+        frame = report.findings_frame(spark)
+        assert frame.columns == list(ROW_TYPES)
+        by_class = {row["class"]: row["count"] for row in frame.groupBy("class").count().collect()}
+        assert by_class == totals(report)
+        amounts = frame.where("array_contains(columns, 'amount')")
+        assert amounts.count() > SAMPLE_COUNT
+        rows = sorted(report.findings(), key=lambda row: row["id"])
+        assert rows == [row.asDict() for row in frame.orderBy("id").collect()]
+        frames.append(rows)
+    assert frames[0] == frames[1]
+
+
+def test_report_without_a_file_says_how_to_get_every_finding(tmp_path, source, dialect):
+    report = check(ingested(tmp_path, source, dialect), LocalEngine())
+    with pytest.raises(ValueError, match="verify with findings=FILE"):
+        report.findings()
 
 
 # ---- the storage checks
