@@ -28,14 +28,17 @@ pytestmark = [
 ]
 
 
-def write_source(path: Path, records: int) -> None:
+def write_source(path: Path, records: int, changed: int = 0) -> None:
+    """Write random records; the keys of the first `changed` ones are others."""
     rng = np.random.default_rng(1)
     keys = [b"%010d" % number for number in range(KEYS)]
     with pq.ParquetWriter(path, pa.schema([("k", pa.binary()), ("v", pa.binary())])) as writer:
         for start in range(0, records, rows := 100_000):
             count = min(rows, records - start)
+            of_row = rng.integers(0, KEYS, count)
+            of_row[: max(changed - start, 0)] += 1
             table = {
-                "k": pa.array(keys, pa.binary()).take(pa.array(rng.integers(0, KEYS, count))),
+                "k": pa.array(keys, pa.binary()).take(pa.array(of_row % KEYS)),
                 "v": random_column(rng, count, VALUE_BYTES),
             }
             writer.write_table(pa.table(table))
@@ -79,3 +82,27 @@ def test_a_driver_takes_no_more_memory_for_more_rows(tmp_path, record_property, 
     for line in told.values():
         record_property("counted", line)
     assert not [told[what] for what in less if more[what] >= GROWTH * less[what]]
+
+
+@pytest.mark.soak
+def test_a_driver_takes_no_more_memory_for_a_million_findings_than_for_one(
+    tmp_path, record_property
+):
+    source = tmp_path / "source.parquet"
+    write_source(source, 1_000_000)
+    columns = ["--format", "parquet", "--key", "k", "--value", "v"]
+    peaks_of(tmp_path, "ingest", source, *columns, "--topic", "t", "--partitions", 3)
+    classes = ("altered", "missing", "extra")
+    allowed = [word for name in classes for word in ("--allow", name)]
+    peaks = []
+    for changed in (1, 1_000_000):
+        write_source(tmp_path / "changed.parquet", 1_000_000, changed)
+        every = tmp_path / f"{changed}.parquet"
+        arguments = ["t", "--against", tmp_path / "changed.parquet", *columns, *allowed]
+        peaks.append(peaks_of(tmp_path, "verify", *arguments, "--findings", every))
+        assert pq.read_metadata(every).num_rows >= changed
+    one, million = peaks
+    told = {part: f"{part}: {one[part] >> 20} -> {million[part] >> 20} MiB" for part in one}
+    for line in told.values():
+        record_property("counted", line)
+    assert not [told[part] for part in one if million[part] >= GROWTH * one[part]]

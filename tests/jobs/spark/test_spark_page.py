@@ -3,7 +3,9 @@
 import re
 import shlex
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tests.cli.command_line import CommandLine
@@ -40,11 +42,14 @@ def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_
     Path("orders.txt").write_text(ORDERS)
     page = PAGE.with_name("verification.md")
     answers = run_commands(page, tmp_path / "log")
-    assert len(answers) == 4
+    assert len(answers) == 6
+    assert "taken on trust" in " ".join(answers[5].split())
     (equation,) = re.findall(r"the third one prints\n\n```text\n(.*)\n```", page.read_text())
     assert equation in answers[2].splitlines()
     for made in ("orders.html", "logs.html"):
         assert Path(made).read_text().startswith("<!DOCTYPE html>")
+    assert pq.read_table("orders.parquet").num_rows == 0
+    assert fromstring(Path("orders.xml").read_bytes()).get("failures") == "0"
 
 
 def run_commands(page: Path, log_dir: Path) -> list[str]:
