@@ -48,6 +48,7 @@ def test_clean_partition_is_counted_and_has_no_findings(tmp_path, dialect):
         "message_count": 42,
         "size_bytes": sum(path.stat().st_size for path in tmp_path.glob("*.log")),
         "segment_count": len(list(tmp_path.glob("*.log"))),
+        "trusted_until": None,
         "finding_count": 0,
         "segments": made["segments"],
     }

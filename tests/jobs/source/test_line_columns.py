@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source import formats, line_columns
+from kminilog.jobs.source import formats, line_columns, pieces
 from kminilog.jobs.source.line_columns import read_lines, search
+from kminilog.jobs.source.source_files import list_files
+from kminilog.jobs.source.tasks import LocalTasks
 from tests.jobs.source.plain import read_text
 
 contents = st.lists(st.sampled_from([b"", b"\n", b"a", b"bb\n", b"\r\n", b"\xff\x00", b"c" * 9]))
@@ -51,8 +53,8 @@ def test_pieces_of_a_file_have_each_line_once(tmp_path):
     for step in (1, 3, 10, 64, 1000):
         size = path.stat().st_size
         borders = [(start, min(start + step, size)) for start in range(0, size, step)]
-        pieces = [as_columns(path, *border) for border in borders]
-        assert [(position, line) for piece in pieces for position, _, line in piece] == every
+        parts = [as_columns(path, *border) for border in borders]
+        assert [(position, line) for part in parts for position, _, line in part] == every
 
 
 def test_compressed_lines_are_read_in_blocks(tmp_path, monkeypatch):
@@ -97,3 +99,17 @@ def test_search_is_that_of_re(tmp_path, regex):
     expected = [pattern.search(line) for line in path.read_bytes().split(b"\n")[:-1]]
     group = 1 if pattern.groups else 0
     assert search(regex, lines).to_pylist() == [found and found[group] for found in expected]
+
+
+@given(contents.filter(lambda parts: any(parts)), st.integers(1, 7))
+def test_lines_in_front_of_pieces_are_those_that_begin_there(tmp_path_factory, parts, split):
+    path = tmp_path_factory.mktemp("lines") / "lines.txt"
+    path.write_bytes(b"".join(parts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "SPLIT_BYTES", split)
+        found = pieces.pieces_of(list_files([str(path)]), "text")
+    in_front = pieces.lines_in_front(found, LocalTasks())
+    begun = 0
+    for piece in found:
+        assert in_front[piece.rank, piece.start] == begun
+        begun += len(as_columns(path, piece.start, piece.end))

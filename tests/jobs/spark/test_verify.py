@@ -11,6 +11,9 @@ from pyspark.sql import SparkSession
 from kminilog.errors import LogDirError, SourceError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source import pieces, tasks
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.verify.job import verify
@@ -106,6 +109,20 @@ def test_verify_of_an_ingested_source_is_ok_and_the_equation_holds(check, ingest
     assert report.verdict == "ok"
     assert report.conservation == {**COUNTS, "holds": True}
     assert sum(partition["message_count"] for partition in report.partitions) == len(LINES)
+
+
+def test_sums_of_many_partitions_and_tasks_stay_below_the_result_size_of_spark(
+    spark, tmp_path, monkeypatch
+):
+    """The session takes results of a megabyte; the cells of all these tasks are more than that."""
+    monkeypatch.setattr(tasks, "LEAST_BYTES", 1)
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 40_000)
+    path = tmp_path / "many.txt"
+    path.write_bytes(b"".join(b"%d=%d\n" % (number, number) for number in range(30_000)))
+    many = Source((str(path),), key_regex="^([0-9]+)=")
+    ingest_with(LocalIngest(), tmp_path / "log", many, topic="t", partitions=500)
+    report = verify(spark, LogDir(tmp_path / "log"), ["t"], against=many)
+    assert (report.verdict, report.scope["steps"]) == ("ok", ["sums"])
 
 
 # ---- each fault, put in by writing the messages anew, is named by its class at its place
