@@ -2,12 +2,12 @@
 
     .verified/<topic>.json    for each partition: up to which offset, when, a digest, its segments
 
-A verification that ends with `ok` writes the record. `--since-last` takes segments on trust that
-are as the record says, and checks what came after them. What is cheap is compared: the id of the
-topic, the names and sizes of all segments and when each was changed, and a digest of the last bytes
-below the recorded end. If one of these differs, nothing of the partition is trusted. Segments that
-are gone from the beginning are no difference: retention deletes there, and log starts tell a loss.
-The last segment may have grown; then it is read as a whole.
+A verification that ends with `ok` writes the record. `--since-last` trusts the first segments that
+are as the record says, and checks all others. What is cheap is compared: the id of the topic, the
+names and sizes of segments and when each was changed, and a digest of the last bytes below the
+recorded end. If these bytes differ, nothing of the partition is trusted. Segments that are gone
+from the beginning are no difference: retention deletes there, and log starts tell a loss. The last
+segment may have grown; then all of it is read.
 
 Bytes that change under all this, as on a disk that fails, are not seen. Source: ours.
 """
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from hashlib import blake2b
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -33,6 +34,7 @@ from kminilog.verification.summaries import SegmentSummary
 
 VERIFIED_DIR = ".verified"
 _DIGEST_BYTES = 4096  # of the log, in front of the recorded end
+_CHANGED = "a segment is not as recorded; it and what follows is checked"
 _FIELDS = (
     "base_offset",
     "first_offset",
@@ -78,7 +80,7 @@ class LastOk(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """What is taken on trust, by partition; why other partitions are not, with their numbers."""
+    """What is taken on trust, by partition; why not more is, with how many partitions."""
 
     partitions: dict[TopicPartition, LastOk]
     whys: Counter[str]
@@ -103,10 +105,10 @@ def read_trust(log_dir: LogDir, topics: Iterable[Topic], asked: OkOptions) -> Tr
             reason = why or "no `ok` of it is on record"
             if last is not None:
                 last, reason = _still_true(log_dir, topic_partition, last)
-            if last is None:
-                trust.whys[reason] += 1
-            else:
+            if last is not None:
                 trust.partitions[topic_partition] = last
+            if reason:
+                trust.whys[reason] += 1
     return trust
 
 
@@ -145,29 +147,25 @@ def _segment(row: list[Any]) -> tuple[SegmentSummary, Files]:
 def _still_true(
     log_dir: LogDir, topic_partition: TopicPartition, last: LastOk
 ) -> tuple[LastOk | None, str]:
-    """Return what of a record may be trusted, or None and why nothing may."""
+    """Return the first segments that are as recorded, None without one, and why not all of them
+    are trusted; empty if all are, or if only the last one has grown."""
     try:
         there = {one.base_offset: one for one in log_dir.reader(topic_partition).segments()}
-        kept = [one for one in last.segments if one[0].base_offset in there]
-        if kept != last.segments[len(last.segments) - len(kept) :]:
-            return None, "a segment is gone"
-        if not kept or any(base < kept[-1][0].base_offset for base in there.keys() - _bases(kept)):
-            return None, "other segments are there"
-        changed = [one for one in kept if _files(there[one[0].base_offset]) != _recorded(one)]
-        if changed not in ([], kept[-1:]):
-            return None, "a segment has changed"
-        summary, _ = kept[-1]
-        end = there[summary.base_offset]
-        if end.file_bytes < summary.log_bytes or _digest(end, summary.log_bytes) != last.digest:
-            return None, "the log ends earlier, or with other messages"
+        left = [*dropwhile(lambda one: one[0].base_offset not in there, last.segments)]
+        same = [*takewhile(lambda one: _is_same(there.get(one[0].base_offset), one), left)]
+        has_grown = False
+        if left and (end := there.get(left[-1][0].base_offset)):
+            has_grown = end.file_bytes > left[-1][0].log_bytes
+            if _digest(end, left[-1][0].log_bytes) != last.digest:
+                return None, "the log ends earlier, or with other messages"
     except (LogDirError, OSError) as error:
         return None, in_words(error)
-    kept = kept[: len(kept) - len(changed)]
-    return (last._replace(segments=kept), "") if kept else (None, "its one segment has grown")
+    is_known = len(same) + has_grown >= len(left) > 0
+    return last._replace(segments=same) if same else None, "" if is_known else _CHANGED
 
 
-def _bases(segments: Iterable[tuple[SegmentSummary, Files]]) -> set[int]:
-    return {summary.base_offset for summary, _ in segments}
+def _is_same(segment: Segment | None, recorded: tuple[SegmentSummary, Files]) -> bool:
+    return segment is not None and _files(segment) == _recorded(recorded)
 
 
 def _recorded(one: tuple[SegmentSummary, Files]) -> tuple[int, Files]:

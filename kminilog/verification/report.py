@@ -85,8 +85,8 @@ class Report(Results):
             self.unchecked.append(Unchecked(Aspect.MESSAGES, "", why, asked=True))
 
     def add_trust(self, trust: Trust) -> None:
-        """Add what was taken on trust, and how many partitions were checked whole, and why."""
-        self.scope["since_last"] = {"checked_whole": dict(trust.whys)}
+        """Add what was taken on trust, and in how many partitions not all was, and why."""
+        self.scope["since_last"] = {"not_trusted": dict(trust.whys)}
         for topic in self.scope["topics"]:
             known = [one for place, one in trust.partitions.items() if place.topic == topic]
             if known:

@@ -54,14 +54,16 @@ def _shown(key: bytes | None) -> str:
 class PairLines:
     """What tasks must know to write pairs down; Spark pickles it.
 
-    `paths` are those of the source's files, by rank. `in_front` has, by rank and start of a piece,
-    how many lines are in front of it, if records are lines.
+    `paths` are those of the source's files, by rank. `by_position` tells if a record is known by
+    where it begins, not by its row; `in_front` has, by rank and start of a piece, how many lines
+    are in front of it, if records are lines.
     """
 
     topic: str
     source: Source
     paths: Sequence[str]
-    in_front: Mapping[tuple[int, int], int] | None
+    by_position: bool
+    in_front: Mapping[tuple[int, int], int]
     parts: FindingParts
 
     @cached_property
@@ -72,7 +74,7 @@ class PairLines:
 
     @cached_property
     def _starts(self) -> list[tuple[int, int]]:
-        return sorted(self.in_front or ())
+        return sorted(self.in_front)
 
     def write(self, pairs: "PartitionPairs", found: Mapping[str, "Pairs"]) -> list[str]:
         """Write the pairs of a partition that are findings; return the part, if there are any.
@@ -100,8 +102,8 @@ class PairLines:
         if place is None:
             return NO_ORIGIN
         origin = Origin(self.paths[place.rank], row=place.row + 1)
-        if self.in_front is not None:
-            line = self._line(place, row)
+        if self.by_position:
+            line = self._line(place, row) if self.in_front else None
             origin = origin._replace(line=line, row=None, position=place.position)
         if kind == FindingClass.ALTERED:
             names, told = differing_columns(record, message, self.source.value or "value")
@@ -110,4 +112,4 @@ class PairLines:
 
     def _line(self, place: Place, row: int) -> int:
         piece = self._starts[bisect_right(self._starts, (place.rank, place.position)) - 1]
-        return (self.in_front or {})[piece] + row + 1
+        return self.in_front[piece] + row + 1

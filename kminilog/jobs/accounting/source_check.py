@@ -242,11 +242,12 @@ def _lines(
     """Return what writes every pair down, if somebody wants every finding."""
     if report.all_findings is None:
         return None
-    in_front = None
+    in_front: Mapping[tuple[int, int], int] = {}
     if order.by_position and isinstance(reader.columns, FileColumns):
         in_front = lines_in_front(reader.columns.pieces, reader.tasks)
     paths = [file.path for file in files] or [str(source)]
-    return PairLines(topic.name, source, paths, in_front, report.all_findings.parts)
+    parts = report.all_findings.parts
+    return PairLines(topic.name, source, paths, order.by_position, in_front, parts)
 
 
 def _add(
