@@ -14,12 +14,10 @@ result count. They are joined at the end. Source: ours.
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Protocol, TextIO
 from uuid import uuid4
 
-from kminilog.verification.findings import NO_ORIGIN, ROW_TYPES, Finding, Origin, row_of
-
-LINES, PARQUET = ".jsonl", ".parquet"
+from kminilog.verification.findings import NO_ORIGIN, Finding, Origin, row_of
 
 
 class FindingParts(NamedTuple):
@@ -76,18 +74,13 @@ class AllFindings:
         return [*([own] if own else []), *self._others]
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file of findings, a few thousand at a time in memory.
+class EveryFinding(Protocol):
+    """All findings of a verification, where they were written."""
 
-    Raises OSError, and ModuleNotFoundError for Parquet without pyarrow.
-    """
-    if path.suffix.lower() == PARQUET:
-        import pyarrow.parquet as pq
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield them as rows of ROW_TYPES."""
+        ...
 
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches():
-                yield from batch.to_pylist()
-        return
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield dict.fromkeys(ROW_TYPES) | json.loads(line)
+    def to_frame(self, spark: Any, /) -> Any:
+        """Return them as a DataFrame of a Spark session."""
+        ...

@@ -14,7 +14,7 @@ Bytes that change under all this, as on a disk that fails, are not seen. Source:
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from hashlib import blake2b
@@ -30,6 +30,7 @@ from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.summaries import SegmentSummary
 
 VERIFIED_DIR = ".verified"
@@ -92,19 +93,28 @@ NO_TRUST = Trust({}, Counter())
 # ---- reading
 
 
-def read_trust(log_dir: LogDir, topics: Iterable[Topic], asked: OkOptions) -> Trust:
-    """Return what may be taken on trust now; raises nothing. O(segments)."""
+def read_trust(
+    log_dir: LogDir,
+    topics: Iterable[Topic],
+    jobs_of: Callable[[Topic], Sequence[PartitionJobs]],
+    asked: OkOptions,
+) -> Trust:
+    """Return what may be taken on trust now; raises nothing. O(segments + ranges of jobs).
+
+    `jobs_of` returns what jobs have written to each partition of a topic.
+    """
     trust = Trust({}, Counter())
     for topic in topics:
         try:
             known, why = _record(log_dir.path, topic, asked)
         except (LogDirError, OSError) as error:
             known, why = {}, in_words(error)
-        for topic_partition in topic.all_partitions():
+        for topic_partition, jobs in zip(topic.all_partitions(), jobs_of(topic), strict=True):
             last = known.get(topic_partition.partition)
             reason = why or "no `ok` of it is on record"
             if last is not None:
                 last, reason = _still_true(log_dir, topic_partition, last)
+                last = last and _with_whole_ranges(last, jobs)
             if last is not None:
                 trust.partitions[topic_partition] = last
             if reason:
@@ -162,6 +172,15 @@ def _still_true(
         return None, in_words(error)
     is_known = len(same) + has_grown >= len(left) > 0
     return last._replace(segments=same) if same else None, "" if is_known else _CHANGED
+
+
+def _with_whole_ranges(last: LastOk, jobs: PartitionJobs) -> LastOk | None:
+    """Return what may be trusted so that each range of a job that goes on after it can be read."""
+    end = last.segments[-1][0].next_offset or 0
+    rows = (row for _, staged in jobs.staged for row in staged.fingerprints)
+    start = min((first for first, count, _ in rows if first < end < first + count), default=end)
+    kept = [one for one in last.segments if (one[0].next_offset or 0) <= start]
+    return last._replace(segments=kept) if kept else None
 
 
 def _is_same(segment: Segment | None, recorded: tuple[SegmentSummary, Files]) -> bool:

@@ -7,7 +7,6 @@ on the JSON form, so it is a contract. Source: ours.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from kminilog.errors import KMiniLogError
@@ -16,8 +15,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
-from kminilog.verification.finding_parts import PARQUET, AllFindings, read_rows
-from kminilog.verification.findings import ROW_TYPES, Finding, FindingClass, parse_classes, severity
+from kminilog.verification.finding_parts import AllFindings, EveryFinding
+from kminilog.verification.findings import Finding, FindingClass, parse_classes, severity
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.last_ok import Trust, on_trust
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
@@ -39,7 +38,7 @@ class Report(Results):
     """
 
     all_findings: AllFindings | None = None
-    findings_file: Path | None = None
+    findings_file: EveryFinding | None = None
     sound: dict[str, dict[int, Sequence[SegmentSummary]]] = field(default_factory=dict)
 
     def add(self, findings: Iterable[Finding]) -> None:
@@ -96,26 +95,9 @@ class Report(Results):
         """Add topics that cannot be used: nothing of them was checked."""
         self.unchecked += [Unchecked(Aspect.MESSAGES, "", str(e), asked=True) for e in errors]
 
-    def findings_frame(self, spark: Any) -> Any:
-        """Return every finding as a DataFrame of a Spark session, with the columns of ROW_TYPES.
-
-        Spark reads the file in tasks, when the frame is used. Raises ValueError without a file.
-        """
-        path = self._every_finding().absolute()
-        kinds = {str: "STRING", int: "BIGINT", list: "ARRAY<STRING>"}
-        schema = ", ".join(f"`{name}` {kinds[kind]}" for name, kind in ROW_TYPES.items())
-        reader = spark.read.schema(schema)
-        read = reader.parquet if path.suffix.lower() == PARQUET else reader.json
-        return read(path.as_uri())
-
-    def findings(self) -> Iterator[dict[str, Any]]:
-        """Yield every finding as a row of ROW_TYPES; the file is read on the way.
-
-        Raises ValueError without a file, and OSError.
-        """
-        return read_rows(self._every_finding())
-
-    def _every_finding(self) -> Path:
+    @property
+    def findings(self) -> EveryFinding:
+        """Every finding, from the file where they are; ValueError if none was named."""
         if self.findings_file is None:
             raise ValueError("a report keeps samples; for every finding, verify with findings=FILE")
         return self.findings_file

@@ -6,6 +6,7 @@ The process holds a few megabytes, however many findings there are. Source: ours
 """
 
 import io
+import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -18,12 +19,13 @@ from uuid import uuid4
 from kminilog.errors import LogDirError
 from kminilog.storage.files import naming, regular_status, replacing
 from kminilog.storage.log_dir import log_dir_around
-from kminilog.verification.finding_parts import LINES, PARQUET, AllFindings, FindingParts
+from kminilog.verification.finding_parts import AllFindings, FindingParts
 from kminilog.verification.findings import ROW_TYPES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LINES, PARQUET = ".jsonl", ".parquet"
 _BLOCK_BYTES = 4 << 20
 
 
@@ -31,6 +33,41 @@ def check_name(path: Path) -> None:
     """Raise ValueError if nobody can tell from its name what the file is to hold."""
     if path.suffix.lower() not in (LINES, PARQUET):
         raise ValueError(f"{path}: its name must end in {LINES} or {PARQUET}")
+
+
+class FindingsFile:
+    """A file of findings that is there: an iterable of its rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows, each with all of ROW_TYPES; some thousand are in memory.
+
+        Raises OSError.
+        """
+        if self._is_parquet:
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(self.path) as file:
+                for batch in file.iter_batches():
+                    yield from batch.to_pylist()
+            return
+        with self.path.open(encoding="utf-8") as lines:
+            for line in lines:
+                yield dict.fromkeys(ROW_TYPES) | json.loads(line)
+
+    def to_frame(self, spark: Any, /) -> Any:
+        """Return the rows as a DataFrame of a Spark session; tasks read the file, when asked."""
+        kinds = {str: "STRING", int: "BIGINT", list: "ARRAY<STRING>"}
+        schema = ", ".join(f"`{name}` {kinds[kind]}" for name, kind in ROW_TYPES.items())
+        reader = spark.read.schema(schema)
+        read = reader.parquet if self._is_parquet else reader.json
+        return read(self.path.absolute().as_uri())
+
+    @property
+    def _is_parquet(self) -> bool:
+        return self.path.suffix.lower() == PARQUET
 
 
 @contextmanager

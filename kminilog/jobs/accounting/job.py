@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError, SourceError, in_words
-from kminilog.jobs.accounting.findings_file import every_finding
+from kminilog.jobs.accounting.findings_file import FindingsFile, every_finding
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
@@ -73,7 +73,7 @@ def verify_with(
     report = Report(scope, allowed=parse_classes(allow))
     asked = OkOptions(records.partitioner, strict_index, full)
     if since_last:
-        records.trust = read_trust(log_dir, chosen, asked)
+        records.trust = read_trust(log_dir, chosen, records.partitions_of, asked)
         report.add_trust(records.trust)
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None
@@ -88,7 +88,7 @@ def verify_with(
         else:
             report.add_broken(broken)
             report.unchecked.append(NO_SOURCE)
-    report.findings_file = findings
+    report.findings_file = FindingsFile(findings) if findings else None
     report.seconds = (clock.now_ms() - start_ms) / 1000
     if report.verdict == "ok":
         _record(log_dir, chosen, asked, records, report, start_ms, is_asked=since_last)

@@ -195,13 +195,13 @@ def test_report_yields_findings_and_gives_them_as_a_dataframe(tmp_path, source, 
         report = check(
             log_dir, SparkEngine(spark), against=source, findings=tmp_path / f"every.{ending}"
         )
-        frame = report.findings_frame(spark)
+        frame = report.findings.to_frame(spark)
         assert frame.columns == list(ROW_TYPES)
         by_class = {row["class"]: row["count"] for row in frame.groupBy("class").count().collect()}
         assert by_class == totals(report)
         amounts = frame.where("array_contains(columns, 'amount')")
         assert amounts.count() > SAMPLE_COUNT
-        rows = sorted(report.findings(), key=lambda row: row["id"])
+        rows = sorted(report.findings, key=lambda row: row["id"])
         assert rows == [row.asDict() for row in frame.orderBy("id").collect()]
         frames.append(rows)
     assert frames[0] == frames[1]
@@ -210,7 +210,7 @@ def test_report_yields_findings_and_gives_them_as_a_dataframe(tmp_path, source, 
 def test_report_without_a_file_says_how_to_get_every_finding(tmp_path, source, dialect):
     report = check(ingested(tmp_path, source, dialect), LocalEngine())
     with pytest.raises(ValueError, match="verify with findings=FILE"):
-        report.findings()
+        assert report.findings
 
 
 # ---- the storage checks
