@@ -1,6 +1,8 @@
 """Batch reads of the data source: what the engine's reader reads, and no file needlessly."""
 
+import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +28,14 @@ from kminilog.jobs.spark.datasource import ranges
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import COLUMNS, read_options
-from kminilog.jobs.spark.datasource.ranges import ranges_between, selected_ranges
+from kminilog.jobs.spark.datasource.ranges import grouped, ranges_between, selected_ranges
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic, new_topic_id
 from tests.compacting import join_segments_of
 from tests.damage import flip_byte, message_positions
@@ -102,6 +105,93 @@ def test_load_of_topics_and_columns_has_these_only(load, log_dir):
     assert rows_of(frame) == sorted(wanted)
 
 
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+@pytest.mark.parametrize(
+    ("condition", "keeps"),
+    [
+        ("partition = 0 AND offset >= 7 AND offset < 12", lambda t, p, o: p == 0 and 7 <= o < 12),
+        ("offset > 3 AND offset <= 5", lambda t, p, o: 3 < o <= 5),
+        ("offset IN (2, 9, 400)", lambda t, p, o: o in (2, 9)),
+        ("topic = 'others' AND partition IN (1, 2)", lambda t, p, o: (t, p) == ("others", 1)),
+        ("topic IN ('orders', 'no') AND partition <> 0", lambda t, p, o: (t, p) == ("orders", 1)),
+        ("topic < 'others' AND topic <> 'x'", lambda t, p, o: t == "orders"),
+        ("offset = 3 AND offset = 4", lambda t, p, o: False),
+        ("offset IN (null) OR partition = null", lambda t, p, o: False),
+        ("partition < 0 OR offset = 19", lambda t, p, o: o == 19),
+        ("offset >= -5 AND partition <=> 1", lambda t, p, o: p == 1),
+        ("offset > 17.5 AND NOT (offset = 19)", lambda t, p, o: o > 17.5 and o != 19),
+        ("topic = 'orders,others' OR topic = '[orders]'", lambda t, p, o: False),
+        ("topic LIKE 'o%s' AND key IS NULL AND offset % 2 = 0", lambda t, p, o: o % 4 == 0),
+    ],
+)
+def test_load_with_a_filter_has_what_passes_it(load, log_dir, condition, keeps):
+    if "key IS NULL" in condition:
+        keeps_all = keeps
+        keeps = lambda t, p, o: p == 0 and o < 20 and keeps_all(t, p, o)  # noqa: E731
+    wanted = [row for row in stored(log_dir, "orders", "others") if keeps(*row[:3])]
+    assert rows_of(load().where(condition)) == wanted
+
+
+def test_filters_keep_reads_away_from_damaged_segments(load, log_dir):
+    """In orders-0 all but the second segment are zeroes, and others-0 is not even there."""
+    before = stored(log_dir, "orders")
+    segments = log_dir.reader(PARTITION).segments()
+    second = range(segments[1].first_offset, segments[2].first_offset)
+    for segment in [segments[0], *segments[2:]]:
+        segment.log_path.write_bytes(bytes(64))
+        segment.index.path.write_bytes(bytes(64))
+    for path in (log_dir.path / "others-0").iterdir():
+        path.unlink()
+    (log_dir.path / "others-0").rmdir()
+    wanted = f"offset >= {second.start} AND offset < {second.stop}"
+    where = f"topic = 'orders' AND partition = 0 AND {wanted}"
+    assert rows_of(load().where(where)) == [r for r in before if r[1] == 0 and r[2] in second]
+    with pytest.raises(KMiniLogError, match="byte 0: damaged"), spark_failures("s"):
+        load().where(f"topic = 'orders' AND offset = {second.stop}").collect()
+
+
+@pytest.mark.parametrize("is_on", ["true", "false"])
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_each_scan_of_one_data_frame_has_the_filters_of_its_own(spark, load, log_dir, is_on):
+    """Whether or not Spark's own pushdown to Python sources is on, which would mix them up."""
+    conf = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.set(conf, is_on)
+    try:
+        frame = load(topic="orders")
+        one, some = frame.where("partition = 1"), frame.where("partition = 0 AND offset < 3")
+        count = len(stored(log_dir, "orders"))
+        assert (one.count(), frame.count(), some.count(), frame.count()) == (1, count, 3, count)
+        assert rows_of(one.union(some).union(frame.where("offset = 19 AND partition = 0")))
+        assert one.union(some).union(frame).count() == count + 4
+        joined = frame.alias("a").join(some.alias("b"), ["partition", "offset"], "left")
+        assert joined.where("b.topic IS NOT NULL").count() == 3
+        assert joined.count() == count
+        frame.createOrReplaceTempView("messages")
+        last = "(SELECT max(offset) FROM messages WHERE partition = 0 AND offset < 7)"
+        assert spark.sql(f"SELECT * FROM messages WHERE offset > {last}").count() == count - 8
+    finally:
+        spark.conf.unset(conf)
+
+
+def test_query_reads_the_columns_that_it_needs(load, log_dir):
+    """A scan of no column has the smallest one; values and keys are not sent."""
+
+    def scan(frame: DataFrame) -> str:
+        (found,) = re.findall(
+            r"BatchScan kminilog\[(.*?)\]", frame._jdf.queryExecution().toString()
+        )
+        return re.sub(r"#\d+L?", "", found)
+
+    frame = load(topic="orders")
+    found = frame.where("offset = 2").select("key").where("key IS NOT NULL")
+    assert (scan(found), rows_of(found)) == ("offset, key", [(b"k\xff",)])
+    counting = frame.groupBy().count()
+    assert (scan(counting), counting.collect()[0][0]) == (
+        "partition",
+        len(stored(log_dir, "orders")),
+    )
+
+
 def test_start_offset_starts_at_the_index_entry_in_front(load, log_dir):
     """A message in the same segment is damaged, before the entry: nobody looks at it."""
     segment = log_dir.reader(PARTITION).segments()[0]
@@ -110,8 +200,11 @@ def test_start_offset_starts_at_the_index_entry_in_front(load, log_dir):
     wanted = segment.base_offset + last.relative_offset
     flip_byte(segment.log_path, 30, mask=1)
     bounds = {"startOffset": wanted, "endOffset": wanted + 1, "partitions": 0}
-    rows = rows_of(load(topic="orders", **bounds))
-    assert [row[2] for row in rows] == [wanted]
+    for frame in (
+        load(topic="orders", **bounds),
+        load(topic="orders").where(f"partition = 0 AND offset = {wanted}"),
+    ):
+        assert [row[2] for row in rows_of(frame)] == [wanted]
 
 
 @pytest.mark.timeout(120)
@@ -163,7 +256,7 @@ def test_load_of_a_log_dir_without_messages_has_no_rows(load, log_dir):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"topics": "orders"}, "setting topics: no such option here; there is: allowGaps, columns"),
+        ({"topics": "orders"}, "setting topics: no such option here; there is: allowGaps, assign"),
         ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
         ({"columns": "offset,nonsense"}, "setting columns: no column 'nonsense'; there is: topic"),
         ({"columns": "key,key"}, "setting columns: a column is named twice"),
@@ -172,7 +265,43 @@ def test_load_of_a_log_dir_without_messages_has_no_rows(load, log_dir):
         ({"partitions": "0,x"}, "setting partitions: 'x' is not a whole number from 0 on"),
         ({"partitions": "3"}, "Invalid partition id: 3 for topic o"),
         ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: where damage is, no"),
-        ({"startingOffsets": "latest"}, "setting startingoffsets: no such option here"),
+        ({"startingOffsets": "latest"}, "setting startingOffsets: a batch from latest, -1, has no"),
+        ({"topic": "orders", "subscribe": "others"}, "setting subscribe: topic says which topics"),
+        ({"subscribe": " ,"}, "setting subscribe: no topic is named; without this option all are"),
+        ({"subscribePattern": "a("}, "setting subscribePattern: 'a(' is no regular expression: m"),
+        ({"assign": "orders"}, """setting assign: 'orders' is not JSON like {"orders": [0, 1],"""),
+        ({"assign": '{"orders": ["0"]}'}, "is not JSON like"),
+        ({"assign": '{"orders": [7]}'}, "Invalid partition id: 7 for topic orders"),
+        ({"assign": '{"orders": [0]}', "partitions": "0"}, "setting partitions: assign names the"),
+        (
+            {"startingOffsets": '{"orders": {"0": -3}}'},
+            """ is not 'earliest', 'latest' or JSON like {"orders": {"0": 23, "1": -2}}""",
+        ),
+        ({"endingOffsets": '{"orders": {"0": 1.5}}'}, "1.5}}' is not 'earliest', 'latest' or JSON"),
+        ({"endingOffsets": "earliest"}, "setting endingOffsets: nothing ends at earliest, -2; the"),
+        ({"startingOffsets": '{"orders": {"0": -1}}'}, "a batch from latest, -1, has no messages"),
+        (
+            {"topic": "orders", "startingOffsets": '{"orders": {"0": 1}}'},
+            "setting startingOffsets: no offset for orders-1; -2 is its first message, and -1 its",
+        ),
+        (
+            {"assign": '{"orders": [0]}', "endingOffsets": '{"orders": {"0": 1, "1": 1}}'},
+            "setting endingOffsets: an offset for orders-1, which does not exist or is not read",
+        ),
+        (
+            {"startOffset": "1", "startingOffsets": "earliest"},
+            "setting startOffset: startingOffsets",
+        ),
+        ({"minPartitions": "0"}, "setting minPartitions: '0' is not a whole number from 1 on"),
+        ({"maxOffsetsPerTrigger": "5"}, "setting maxOffsetsPerTrigger: only a stream has triggers"),
+        ({"includeHeaders": "true"}, "setting includeHeaders: a message has no headers: what they"),
+        (
+            {"startingTimestamp": "1"},
+            "setting startingTimestamp: a message has no timestamp: bound",
+        ),
+        ({"kafka.bootstrap.servers": "h:1"}, "setting kafka.bootstrap.servers: there is no Kafka"),
+        ({"groupIdPrefix": "g"}, "setting groupIdPrefix: a read belongs to no consumer group"),
+        ({"columns": "value,timestamp"}, "setting columns: a message has no timestamp"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -210,6 +339,38 @@ def test_options_bound_what_is_read(load, log_dir, options, keeps):
     assert rows_of(load(topic="orders", **options)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("options", "keeps"),
+    [
+        ({"subscribe": "others, orders"}, lambda t, p, o: True),
+        ({"subscribePattern": "oth.*|order"}, lambda t, p, o: t == "others"),
+        (
+            {"assign": '{"orders": [1], "others": [0]}'},
+            lambda t, p, o: (t, p) in {("orders", 1), ("others", 0)},
+        ),
+        (
+            {
+                "subscribe": "orders",
+                "startingOffsets": '{"orders": {"0": 18, "1": -2, "2": 0}}',
+                "endingOffsets": '{"orders": {"0": -1, "1": 0, "2": -1}}',
+            },
+            lambda t, p, o: t == "orders" and p == 0 and o >= 18,
+        ),
+        (
+            {"assign": '{"orders": [0]}', "endingOffsets": '{"orders": {"0": 5}}'},
+            lambda t, p, o: (t, p) == ("orders", 0) and o < 5,
+        ),
+        ({"startingOffsets": "earliest", "endingOffsets": "latest"}, lambda t, p, o: True),
+    ],
+    ids=["subscribe", "pattern", "assign", "offsets", "both", "words"],
+)
+def test_options_of_kafka_bound_what_is_read(load, log_dir, options, keeps):
+    wanted = [row for row in stored(log_dir, "orders", "others") if keeps(*row[:3])]
+    assert rows_of(load(**options)) == wanted
+    some = [row for row in wanted if row[1] == 0]
+    assert rows_of(load(**options).where("partition = 0")) == some
+
+
 def test_options_keep_reads_away_from_damaged_segments(load, log_dir):
     before = stored(log_dir, "orders")
     segments = log_dir.reader(PARTITION).segments()
@@ -222,6 +383,44 @@ def test_options_keep_reads_away_from_damaged_segments(load, log_dir):
 
 
 # ---- what a task reads, without Spark
+
+
+@pytest.mark.parametrize("bound", ["startingOffsets", "endingOffsets"])
+def test_offset_that_the_log_does_not_have_is_an_error_or_the_nearest_one(log_dir, bound):
+    with LogDirWriter.open(log_dir.path) as writer:
+        writer.log(PARTITION).remove_first_segment(Segment.remove)
+        first, end = writer.log(PARTITION).log_start_offset, writer.log(PARTITION).log_end_offset
+    text = {"path": str(log_dir.path), "assign": '{"orders": [0]}', "failOnDataLoss": "false"}
+    for offset, reason in (
+        (1, f"orders-0: offsets 1 to {first - 1} have been deleted; the option failOnDataLoss"),
+        (99, f"orders-0: it ends at {end}, but 99 is asked for; the option failOnDataLoss=false"),
+    ):
+        text[bound] = json.dumps({"orders": {"0": offset}})
+        with pytest.raises(LogDirError, match=reason):
+            selected_ranges(log_dir, read_options({**text, "failOnDataLoss": "true"}))
+        found = selected_ranges(log_dir, read_options(text))
+        is_empty = (bound == "startingOffsets") == (offset == 99)
+        offsets = [o for planned in found for o in range(planned.start_offset, planned.end_offset)]
+        assert offsets == ([] if is_empty else list(range(first, end)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 41, 42, 43, 5000])
+def test_min_partitions_cuts_ranges_into_so_many_tasks_with_as_many_messages_each(log_dir, count):
+    """There are 42 messages, or 44 where a value can be null."""
+    options = read_options({"path": str(log_dir.path), "minPartitions": str(count), "cores": "1"})
+    groups = grouped(selected_ranges(log_dir, options), options)
+    rows = stored(log_dir, "orders", "others")
+    assert len(groups) == min(count, len(rows))
+    sizes = [sum(len(range(r.start_offset, r.end_offset)) for r in group) for group in groups]
+    assert max(sizes) - min(sizes) <= 1
+    batches = ranges_to_batches(options, [planned for group in groups for planned in group])
+    assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == rows
+
+
+def test_min_partitions_beside_damage_has_a_task_for_each_segment_at_most(log_dir):
+    text = {"path": str(log_dir.path), "failOnDamage": "false", "minPartitions": "99"}
+    ranges = selected_ranges(log_dir, read_options(text))
+    assert grouped(ranges, read_options(text)) == [[planned] for planned in ranges]
 
 
 def rows_without_spark(log_dir: LogDir, start: int, end: int) -> list[tuple[object, ...]]:

@@ -9,10 +9,11 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
-from kminilog.errors import CorruptLogError, KMiniLogError
+from kminilog.errors import CorruptLogError, KMiniLogError, SettingError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
@@ -67,6 +68,93 @@ def test_positions_begin_at_the_start_or_at_the_end_as_asked(writer):
     assert stream_of(writer).initialOffset() == {"orders-0": 0, "orders-1": 0, "others-0": 0}
     latest = stream_of(writer, startingOffsets="latest", topic="orders").initialOffset()
     assert latest == {"orders-0": 0, "orders-1": 9}
+
+
+def test_positions_begin_at_the_offset_of_each_partition(writer):
+    append(writer, "orders", 0, 9)
+    append(writer, "orders", 1, 9)
+    starting = '{"orders": {"0": 4, "1": -1}}'
+    reader = stream_of(writer, subscribe="orders", startingOffsets=starting)
+    assert reader.initialOffset() == {"orders-0": 4, "orders-1": 9}
+    with pytest.raises(SettingError, match="startingOffsets: no offset for others-0; -2 is its"):
+        stream_of(writer, startingOffsets=starting).initialOffset()
+    starting = '{"orders": {"0": 12, "1": -2}}'
+    with pytest.raises(KMiniLogError, match="orders-0: it ends at 9, but 12 is asked for"):
+        stream_of(writer, topic="orders", startingOffsets=starting).initialOffset()
+    passing = stream_of(
+        writer, topic="orders", startingOffsets=starting, failOnDataLoss="false"
+    ).initialOffset()
+    assert passing == {"orders-0": 9, "orders-1": 0}
+
+
+def test_pattern_and_assigned_partitions_are_followed(writer):
+    followed = stream_of(writer, subscribePattern="ord.*|new")
+    assigned = stream_of(writer, assign='{"orders": [1]}')
+    start = followed.initialOffset()
+    assert start == {"orders-0": 0, "orders-1": 0}
+    assert assigned.initialOffset() == {"orders-1": 0}
+    writer.alter_topic("orders", partitions=3)
+    writer.create_topic(Topic("new"))
+    for topic, partition in (("orders", 1), ("orders", 2), ("new", 0), ("others", 0)):
+        append(writer, topic, partition, 2)
+    new = {"new-0": 2, "orders-1": 2, "orders-2": 2}
+    assert followed.latestOffset(start, ReadAllAvailable()) == {"orders-0": 0, **new}
+    assert assigned.latestOffset({"orders-1": 0}, ReadAllAvailable()) == {"orders-1": 2}
+
+
+def test_micro_batch_waits_for_so_many_messages_or_so_long(writer):
+    now = [100.0]
+    options = {"path": str(writer.path), "topic": "orders", "minOffsetsPerTrigger": "5"}
+    reader = LogStreamReader(
+        read_options({**options, "maxTriggerDelay": "60s"}, is_stream=True), clock=lambda: now[0]
+    )
+    limit = reader.getDefaultReadLimit()
+    assert limit == ReadMinRows(5)
+    append(writer, "orders", 0, 1)
+    first = reader.latestOffset({}, limit)
+    assert first == {"orders-0": 1}, "the first micro-batch of a run does not wait"
+    append(writer, "orders", 0, 2)
+    append(writer, "orders", 1, 2)
+    assert reader.latestOffset(first, limit) == first
+    assert reader.latestOffset(first, ReadAllAvailable())["orders-0"] == 3
+    now[0] += 59
+    assert reader.latestOffset(first, limit) == first
+    now[0] += 1
+    second = reader.latestOffset(first, limit)
+    assert second == {"orders-0": 3, "orders-1": 2}
+    now[0] += 70
+    assert reader.latestOffset(second, limit) == second, "there is nothing to read"
+    append(writer, "orders", 1, 1)
+    third = reader.latestOffset(second, limit)
+    assert third == {"orders-0": 3, "orders-1": 3}, "the delay is over"
+    append(writer, "orders", 1, 5)
+    assert reader.latestOffset(third, limit) == {"orders-0": 3, "orders-1": 8}
+
+
+def test_minimum_and_maximum_of_a_micro_batch_hold_together(writer):
+    reader = stream_of(writer, topic="orders", minOffsetsPerTrigger="4", maxOffsetsPerTrigger="6")
+    limit = reader.getDefaultReadLimit()
+    assert limit == ReadMaxRows(6)
+    append(writer, "orders", 0, 10)
+    position = reader.latestOffset({}, limit)
+    assert position == {"orders-0": 6}
+    position = reader.latestOffset(position, limit)
+    assert position == {"orders-0": 10}
+    append(writer, "orders", 0, 3)
+    assert reader.latestOffset(position, limit) == position
+    append(writer, "orders", 0, 1)
+    assert reader.latestOffset(position, limit) == {"orders-0": 14}
+    append(writer, "orders", 0, 1)
+    reader.prepareForTriggerAvailableNow()
+    assert reader.latestOffset({"orders-0": 14}, limit) == {"orders-0": 15}, "it must end"
+
+
+def test_min_partitions_cuts_a_micro_batch_into_tasks(writer):
+    append(writer, "orders", 0, 40)
+    reader = stream_of(writer, topic="orders", minPartitions="4")
+    groups = reader.partitions({}, {"orders-0": 40})
+    assert len(groups) == 4
+    assert offsets_of(reader, {}, {"orders-0": 40}) == {"orders-0": list(range(40))}
 
 
 def test_gap_at_the_end_is_damage_unless_gaps_are_allowed(writer):
@@ -368,20 +456,37 @@ def test_query_whose_checkpoint_names_what_is_gone_is_one_clear_error(stream, wr
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"startingOffsets": "first"}, "'first' is neither 'earliest' nor 'latest'"),
-        (
-            {"maxOffsetsPerTrigger": "-1"},
-            "setting maxOffsetsPerTrigger: '-1' is not a whole number from 1 on",
-        ),
-        (
-            {"failOnDamage": "false"},
-            "setting failondamage: no such option here; there is: allow",
-        ),
+        ({"startingOffsets": "first"}, "startingOffsets: 'first' is not 'earliest', 'latest' or J"),
+        ({"maxOffsetsPerTrigger": "-1"}, "maxOffsetsPerTrigger: '-1' is not a whole number from 1"),
+        ({"failOnDamage": "false"}, "failOnDamage: only a batch can go on behind damage"),
+        ({"partitions": "0"}, "partitions: only a batch has it; assign names the partitions of a"),
+        ({"startOffset": "0"}, "startOffset: only a batch has it; startingOffsets says where a"),
+        ({"endingOffsets": "latest"}, "endingOffsets: only a batch ends there; trigger"),
+        ({"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"}, "Trigger: 5 > 4, the maximum"),
+        ({"maxTriggerDelay": "5m"}, "maxTriggerDelay: nothing delays a trigger without minOffsets"),
+        ({"minOffsetsPerTrigger": "5", "maxTriggerDelay": "soon"}, "'soon' is not a duration such"),
+        ({"nonsense": "1"}, "nonsense: no such option here; there is: allowGaps, assign, columns"),
     ],
-    ids=["starting", "limit", "damage"],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_stream_with_a_wrong_option_is_one_clear_error(options, error):
-    with pytest.raises(KMiniLogError, match=error):
+    with pytest.raises(SettingError, match=error):
         read_options(
             {"path": "/log", **{name.lower(): o for name, o in options.items()}}, is_stream=True
         )
+
+
+@pytest.mark.usefixtures("writer")
+def test_query_with_a_wrong_option_ends_with_one_line(stream, tmp_path):
+    """Spark would replace an error of streamReader by one of its own."""
+    checkpoint = str(tmp_path / "checkpoint")
+    for options, error in (
+        ({"partitions": "0"}, "setting partitions: only a batch has it; assign names the part"),
+        ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
+    ):
+        writing = stream(**options).writeStream.format("noop")
+        query = writing.option("checkpointLocation", checkpoint).start()
+        with pytest.raises(StreamingQueryException) as caught:
+            query.awaitTermination()
+        assert f"Error: {error}" in str(caught.value)
+        assert "Traceback" not in str(caught.value)

@@ -1,9 +1,7 @@
 """A batch read of the data source: its tasks, and what each of them reads.
 
-`ranges_to_batches` is the work of one task, in a stream too. The reader has no predicate pushdown
-(`pushFilters`), because Spark 4.3 would lose rows. It keeps what a Python source has planned with
-the filters of one query, and uses that plan for other queries of the same DataFrame, even for
-another branch of the same query. Source: Spark's Python Data Source API.
+`ranges_to_batches` is the work of one task, in a stream too. The filters of a query come as options
+(pushdown.py). Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +15,7 @@ from kminilog.columns.message_batches import (
     valid_messages,
 )
 from kminilog.errors import UnknownTopicOrPartitionError
-from kminilog.jobs.spark.datasource.options import ReadOptions
+from kminilog.jobs.spark.datasource.options import ReadOptions, in_one_line
 from kminilog.jobs.spark.datasource.ranges import (
     REPLACED,
     SegmentRange,
@@ -42,11 +40,12 @@ class RangeGroup(InputPartition):
 
 
 class LogReader(DataSourceReader):
-    """Reads a snapshot: the messages that were in the log when it planned its tasks."""
+    """Reads the messages that were in the log when it planned its tasks."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
 
+    @in_one_line
     def partitions(self) -> Sequence[RangeGroup]:
         """Return what each task reads: a few groups of ranges, at least one group.
 
@@ -54,7 +53,7 @@ class LogReader(DataSourceReader):
         """
         options = self._options
         ranges = selected_ranges(LogDir(options.log_dir), options)
-        return [RangeGroup(group) for group in grouped(ranges, options.cores) or [[]]]
+        return [RangeGroup(group) for group in grouped(ranges, options) or [[]]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the messages of one group; see `ranges_to_batches`."""

@@ -24,28 +24,35 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from kminilog.errors import KMiniLogError
 from kminilog.jobs.spark.datasource.batch_reader import LogReader
 from kminilog.jobs.spark.datasource.options import (
     READING,
     STREAMING,
     WRITING,
     ReadOptions,
-    check_schema,
     check_table_options,
     defined_options,
+    for_schema,
+    in_one_line,
     keep_options,
     kept_options,
     options_in_use,
     read_options,
     schema_of,
 )
-from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
+from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
+from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader, RefusedStreamReader
 from kminilog.jobs.spark.datasource.writer import LogStreamWriter, LogWriter, Sink
 
 
 def register(spark: SparkSession) -> None:
-    """Register the format `kminilog` in a session; nothing else in it changes. Idempotent."""
+    """Register the format `kminilog` in a session, and make its queries push filters down to it.
+
+    Nothing else in the session changes. Idempotent.
+    """
     spark.dataSource.register(LogSource)
+    plan_each_scan(spark)
 
 
 class LogSource(DataSource):
@@ -59,6 +66,7 @@ class LogSource(DataSource):
         """Return the name for `format(...)`."""
         return "kminilog"
 
+    @in_one_line
     def schema(self) -> StructType:
         """Return the columns of a read. For CREATE TABLE they carry the options of the table."""
         defined = defined_options(self.options)
@@ -66,18 +74,27 @@ class LogSource(DataSource):
             return schema_of(read_options(self.options))
         return keep_options(schema_of(check_table_options(defined)), defined)
 
+    @in_one_line
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of a batch."""
         return LogReader(self._reading(schema, READING, is_stream=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Return a reader that follows topics."""
-        return LogStreamReader(self._reading(schema, STREAMING, is_stream=True))
+        """Return a reader that follows topics, or one that raises what is wrong with the options.
 
+        If this method raised it, Spark would report an error of its own in its place.
+        """
+        try:
+            return LogStreamReader(self._reading(schema, STREAMING, is_stream=True))
+        except KMiniLogError as error:
+            return RefusedStreamReader(error)
+
+    @in_one_line
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return a writer of a batch."""
         return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
 
+    @in_one_line
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
@@ -88,8 +105,7 @@ class LogSource(DataSource):
         self, schema: StructType, names: Collection[str], *, is_stream: bool
     ) -> ReadOptions:
         options = read_options(options_in_use(self.options, schema, names), is_stream=is_stream)
-        check_schema(options, schema)
-        return options
+        return for_schema(options, schema)
 
     def _sink(self, schema: StructType, *, overwrite: bool, is_stream: bool) -> Sink:
         return Sink.of(

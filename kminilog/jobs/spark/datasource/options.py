@@ -1,8 +1,8 @@
 """The options of the data source `kminilog`, from texts to values, or one clear error.
 
-Names follow Spark's style, and their case does not matter. An unknown option is an error, because
-it is mostly a typing error that would change what is read. This module does not look into a log
-dir.
+The names are those of Spark's Kafka source where there is such an option, and their case does not
+matter. An unknown option is an error, because it is mostly a typing error that would change what is
+read. This module does not look into a log dir.
 
 The options of a table in Spark's catalog are kept in its schema, as Spark does not pass them on:
 
@@ -19,9 +19,13 @@ that names a log dir itself does not use a table. Source: ours; Spark 4.3: Pytho
 V2WriteCommand.outputResolved.
 """
 
+import json
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import unquote
 
 from pyspark.sql.types import (
@@ -34,12 +38,32 @@ from pyspark.sql.types import (
 )
 
 from kminilog.config import short_name
-from kminilog.errors import SettingError
-from kminilog.format.names import MAX_OFFSET
+from kminilog.errors import KMiniLogError, SettingError
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.jobs.ingest.job_writer import LOCK_TIMEOUT_MS
 from kminilog.producer_settings import PRODUCER_SETTINGS
 
 # ---- of the data source
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def in_one_line(method: Method) -> Method:
+    """Make Spark report an error of kminilog without the traceback of the process that raised it.
+
+    For methods that Spark's planning calls: after an error that process ends.
+    """
+
+    @wraps(method)
+    def told(*args: Any, **named: Any) -> Any:
+        try:
+            return method(*args, **named)
+        except KMiniLogError:
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+            raise
+
+    return cast(Method, told)
 
 
 COLUMNS = {
@@ -51,12 +75,49 @@ COLUMNS = {
     "value": BinaryType(),
     "segment": StringType(),
 }
-EARLIEST, LATEST = "earliest", "latest"
-_BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss", "allowGaps")
-READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset")
-STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
+EARLIEST, LATEST = -2, -1  # in Kafka's JSON, too
+_CHOICES = ("topic", "subscribe", "subscribePattern", "assign")
+_BOTH = (
+    "path",
+    *_CHOICES,
+    "columns",
+    "startingOffsets",
+    "minPartitions",
+    "cores",
+    "failOnDataLoss",
+    "allowGaps",
+)
+READING = (*_BOTH, "endingOffsets", "partitions", "startOffset", "endOffset", "failOnDamage")
+STREAMING = (*_BOTH, "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 _NOT_OURS = ("checkpointLocation", "queryName")  # Spark hands them on
 WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", "compactEvery", *_NOT_OURS)
+NO_HEADERS = "a message has no headers: what they would say belongs in its key or its value"
+NO_TIMESTAMPS = "a message has no timestamp"
+_BY_OFFSET = f"{NO_TIMESTAMPS}: bound a read with startingOffsets and endingOffsets"
+_NO_BROKER = "tasks read the files of the log dir, and ask no broker: leave it out"
+_ONLY_IN_STREAMS = "only a stream has triggers; a batch reads all that it names"
+_REFUSED = {
+    "includeHeaders": NO_HEADERS,
+    "startingTimestamp": _BY_OFFSET,
+    "endingTimestamp": _BY_OFFSET,
+    "startingOffsetsByTimestamp": _BY_OFFSET,
+    "endingOffsetsByTimestamp": _BY_OFFSET,
+    "startingOffsetsByTimestampStrategy": _BY_OFFSET,
+    "kafka.": "there is no Kafka client here: the path of the log dir stands for the brokers",
+    "kafkaConsumer.pollTimeoutMs": _NO_BROKER,
+    "fetchOffset.numRetries": _NO_BROKER,
+    "fetchOffset.retryIntervalMs": _NO_BROKER,
+    "groupIdPrefix": "a read belongs to no consumer group: leave it out",
+    "maxRecordsPerPartition": "tasks are cut by bytes; minPartitions asks for more of them",
+    "maxOffsetsPerTrigger": _ONLY_IN_STREAMS,
+    "minOffsetsPerTrigger": _ONLY_IN_STREAMS,
+    "maxTriggerDelay": _ONLY_IN_STREAMS,
+    "endingOffsets": "only a batch ends there; trigger(availableNow=True) ends where logs end now",
+    "startOffset": "only a batch has it; startingOffsets says where a stream starts",
+    "endOffset": "only a batch ends there; trigger(availableNow=True) ends where logs end now",
+    "partitions": "only a batch has it; assign names the partitions of a stream",
+    "failOnDamage": "only a batch can go on behind damage",
+}
 
 
 _TO_READ = "as in load(log_dir), or with LOCATION of a table that is created without columns"
@@ -66,22 +127,47 @@ _TO_WRITE = (
 )
 
 
+class Filter(NamedTuple):
+    """A condition of a query: `column` is related to one of the `values` by Spark's `operator`."""
+
+    column: str
+    operator: str
+    values: tuple[Any, ...]
+
+
+PartitionOffsets = int | Mapping[TopicPartition, int]
+"""An offset for each partition, or one for all; EARLIEST and LATEST are offsets, too."""
+
+
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is read, and how. No topics means all topics; no partitions means all partitions."""
+    """What is read, and how.
+
+    Without topics, a pattern and assigned partitions it is all topics; no partitions means all of
+    a topic's. If Spark planned a scan for a query (pushdown.py), there are the columns of its
+    table, and those filters of the query that bound what is read.
+    """
 
     log_dir: str
     topics: tuple[str, ...]
+    pattern: re.Pattern[str] | None
+    assigned: tuple[TopicPartition, ...]
     columns: tuple[str, ...]
+    starting: PartitionOffsets
+    ending: PartitionOffsets
+    partitions: tuple[int, ...]
+    start_offset: int
+    end_offset: int
+    min_tasks: int
     cores: int
     fail_on_damage: bool
     fail_on_data_loss: bool
     allows_gaps: bool
-    starts_at_end: bool
     max_offsets: int | None
-    partitions: tuple[int, ...]
-    start_offset: int
-    end_offset: int
+    min_offsets: int | None
+    max_delay_s: float
+    all_columns: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,34 +188,55 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
     `is_stream` None means that it is not known yet: then the options of both kinds may be given.
     """
     names = {None: {*READING, *STREAMING}, False: READING, True: STREAMING}
-    given = _known(options, names[is_stream])
-    columns = _names(given, "columns") or tuple(COLUMNS)
-    for column in columns:
-        if column not in COLUMNS:
-            raise SettingError("columns", reason=f"no column {column!r}; {_there_is(COLUMNS)}")
-    if len(set(columns)) < len(columns):
-        raise SettingError("columns", reason="a column is named twice")
-    if not _flag(given, "failOnDamage") and {"startOffset", "endOffset"} & given.keys():
-        reason = "where damage is, no offset can be relied on: leave out startOffset and endOffset"
-        raise SettingError("failOnDamage", reason=reason)
-    starting = given.get("startingOffsets", EARLIEST).lower()
-    if starting not in (EARLIEST, LATEST):
-        reason = f"{starting!r} is neither {EARLIEST!r} nor {LATEST!r}"
-        raise SettingError("startingOffsets", reason=reason)
+    pushed = {name: text for name, text in options.items() if name.startswith(_PUSHED)}
+    own = {name: text for name, text in options.items() if name not in pushed}
+    given = _known(own, names[is_stream])
+    _check_together(given)
     return ReadOptions(
-        _path(given, _TO_READ),
-        _names(given, "topic"),
-        columns,
-        _count(given, "cores") or os.cpu_count() or 1,
-        _flag(given, "failOnDamage"),
-        _flag(given, "failOnDataLoss"),
-        _flag(given, "allowGaps", default="false"),
-        starting == LATEST,
-        _count(given, "maxOffsetsPerTrigger"),
-        tuple(_number("partitions", name) for name in _names(given, "partitions")),
-        _number("startOffset", given.get("startOffset", "0")),
-        _number("endOffset", given.get("endOffset", str(MAX_OFFSET + 1))),
+        log_dir=_path(given, _TO_READ),
+        topics=_topics(given),
+        pattern=_pattern(given),
+        assigned=tuple(_assigned(given)),
+        columns=_columns(given),
+        starting=_offsets(given, "startingOffsets", is_batch=is_stream is False),
+        ending=_offsets(given, "endingOffsets"),
+        partitions=tuple(_number("partitions", name) for name in _names(given, "partitions")),
+        start_offset=_number("startOffset", given.get("startOffset", "0")),
+        end_offset=_number("endOffset", given.get("endOffset", str(MAX_OFFSET + 1))),
+        min_tasks=_count(given, "minPartitions") or 1,
+        cores=_count(given, "cores") or os.cpu_count() or 1,
+        fail_on_damage=_flag(given, "failOnDamage"),
+        fail_on_data_loss=_flag(given, "failOnDataLoss"),
+        allows_gaps=_flag(given, "allowGaps", default="false"),
+        max_offsets=_count(given, "maxOffsetsPerTrigger"),
+        min_offsets=_count(given, "minOffsetsPerTrigger"),
+        max_delay_s=_seconds("maxTriggerDelay", given.get("maxTriggerDelay", "15m")),
+        all_columns=_names(pushed, f"{_PUSHED}columns"),
+        filters=tuple(_filters(pushed)),
     )
+
+
+def _check_together(given: Mapping[str, str]) -> None:
+    """Raise SettingError for options that contradict each other, or say the same twice."""
+    named = [name for name in _CHOICES if name in given]
+    for option, others, reason in (
+        (named[-1] if named else "", named[:-1], "says which topics are read, too"),
+        ("partitions", ["assign"], "names the partitions already"),
+        ("startOffset", ["startingOffsets"], "says where a read starts, too"),
+        ("endOffset", ["endingOffsets"], "says where a read ends, too"),
+    ):
+        if option in given and set(others) & given.keys():
+            raise SettingError(option, reason=f"{others[0]} {reason}: give one of them")
+    bounds = {"startOffset", "endOffset", "startingOffsets", "endingOffsets"} & given.keys()
+    if bounds and not _flag(given, "failOnDamage"):
+        reason = f"where damage is, no offset can be relied on: leave out {min(bounds)}"
+        raise SettingError("failOnDamage", reason=reason)
+    least, most = _count(given, "minOffsetsPerTrigger"), _count(given, "maxOffsetsPerTrigger")
+    if least and most and least > most:
+        raise SettingError("minOffsetsPerTrigger", reason=f"{least} > {most}, the maximum")
+    if "maxTriggerDelay" in given and not least:
+        reason = "nothing delays a trigger without minOffsetsPerTrigger"
+        raise SettingError("maxTriggerDelay", reason=reason)
 
 
 def check_table_options(options: Mapping[str, str]) -> ReadOptions:
@@ -145,16 +252,22 @@ def check_table_options(options: Mapping[str, str]) -> ReadOptions:
     return read_options({name: text for name, text in known.items() if name in reading})
 
 
-def check_schema(options: ReadOptions, schema: StructType) -> None:
-    """Raise SettingError if a declared schema differs from the columns that will be read."""
-    if [(field.name, field.dataType) for field in schema] != [
-        (field.name, field.dataType) for field in schema_of(options)
-    ]:
+def for_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
+    """Return the options with the columns that Spark asks for.
+
+    These may be fewer than those of the options if a query needs no more of them. Raises
+    SettingError if a user has declared a schema with other columns.
+    """
+    declared = options.all_columns or tuple(schema.names)
+    if declared != options.columns or any(
+        field.dataType != COLUMNS.get(field.name) for field in schema
+    ):
         reason = (
             f"a schema was declared, {schema.simpleString()}, but this reads "
             f"{schema_of(options).simpleString()}: declare none, and choose with columns"
         )
         raise SettingError("columns", reason=reason)
+    return replace(options, columns=tuple(schema.names))
 
 
 def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOptions:
@@ -193,10 +306,17 @@ def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]
     given = {}
     for name, text in options.items():
         if name.lower() not in by_lower_case:
-            known = sorted(set(names) - {*_NOT_OURS})
-            raise SettingError(name, reason=f"no such option here; {_there_is(known)}")
+            raise _unknown(name, names)
         given[by_lower_case[name.lower()]] = text
     return given
+
+
+def _unknown(name: str, names: Collection[str]) -> SettingError:
+    for refused, reason in _REFUSED.items():
+        if name.lower() == refused.lower() or (refused[-1] == "." and name.startswith(refused)):
+            return SettingError(name if refused[-1] == "." else refused, reason=reason)
+    known = sorted(set(names) - {*_NOT_OURS})
+    return SettingError(name, reason=f"no such option here; {_there_is(known)}")
 
 
 def _path(given: Mapping[str, str], ways: str) -> str:
@@ -207,6 +327,136 @@ def _path(given: Mapping[str, str], ways: str) -> str:
         reason = f"{path!r} is relative; tasks run in other directories: give the whole path"
         raise SettingError("path", reason=reason)
     return path
+
+
+def _topics(given: Mapping[str, str]) -> tuple[str, ...]:
+    option = "subscribe" if "subscribe" in given else "topic"
+    topics = _names(given, option)
+    if option in given and not topics:
+        raise SettingError(option, reason="no topic is named; without this option all are read")
+    return topics
+
+
+def _pattern(given: Mapping[str, str]) -> re.Pattern[str] | None:
+    if "subscribePattern" not in given:
+        return None
+    try:
+        return re.compile(given["subscribePattern"].strip())
+    except re.error as error:
+        reason = f"{given['subscribePattern']!r} is no regular expression: {error}"
+        raise SettingError("subscribePattern", reason=reason) from None
+
+
+def _assigned(given: Mapping[str, str]) -> Iterator[TopicPartition]:
+    """Yield the partitions of `assign`, Kafka's JSON."""
+    example = '{"orders": [0, 1], "others": [0]}'
+    for topic, numbers in _json(given, "assign", example):
+        if not (isinstance(numbers, list) and numbers and all(map(_is_partition, numbers))):
+            raise _not_like("assign", given["assign"], example)
+        yield from (TopicPartition(topic, number) for number in sorted(set(numbers)))
+
+
+def _columns(given: Mapping[str, str]) -> tuple[str, ...]:
+    columns = _names(given, "columns") or tuple(COLUMNS)
+    for column in columns:
+        reason = {"headers": NO_HEADERS, "timestamp": NO_TIMESTAMPS, "timestampType": NO_TIMESTAMPS}
+        if column not in COLUMNS:
+            missing = f"no column {column!r}; {_there_is(COLUMNS)}"
+            raise SettingError("columns", reason=reason.get(column, missing))
+    if len(set(columns)) < len(columns):
+        raise SettingError("columns", reason="a column is named twice")
+    return columns
+
+
+def _offsets(given: Mapping[str, str], option: str, *, is_batch: bool = False) -> PartitionOffsets:
+    """Return the value of startingOffsets or endingOffsets; a batch cannot start at the end."""
+    is_end = option == "endingOffsets"
+    words = {"earliest": EARLIEST, "latest": LATEST}
+    text = given.get(option, "latest" if is_end else "earliest").strip()
+    example = '{"orders": {"0": 23, "1": -2}}'
+    found: dict[TopicPartition, int] = {}
+    if text.lower() not in words:
+        for topic, numbers in _json({option: text}, option, example):
+            if not (isinstance(numbers, dict) and numbers):
+                raise _not_like(option, text, example)
+            for number, offset in numbers.items():
+                if not (number.isdecimal() and _is_offset(offset)):
+                    raise _not_like(option, text, example)
+                found[TopicPartition(topic, int(number))] = offset
+    offsets = found or words[text.lower()]
+    used = set(found.values()) if found else {offsets}
+    if is_end and EARLIEST in used:
+        raise SettingError(option, reason="nothing ends at earliest, -2; the end is latest, -1")
+    if is_batch and LATEST in used:
+        raise SettingError(option, reason="a batch from latest, -1, has no messages: name offsets")
+    return offsets
+
+
+def _json(given: Mapping[str, str], option: str, example: str) -> Iterator[tuple[str, Any]]:
+    if option not in given:
+        return
+    try:
+        found = json.loads(given[option])
+    except (ValueError, RecursionError):
+        found = None
+    if not (isinstance(found, dict) and found):
+        raise _not_like(option, given[option], example)
+    yield from found.items()
+
+
+def _not_like(option: str, text: str, example: str) -> SettingError:
+    words = "" if option == "assign" else "'earliest', 'latest' or "
+    return SettingError(option, reason=f"{text!r} is not {words}JSON like {example}")
+
+
+def _is_partition(number: object) -> bool:
+    return type(number) is int and number >= 0
+
+
+def _is_offset(number: object) -> bool:
+    return type(number) is int and EARLIEST <= number <= MAX_OFFSET
+
+
+_PUSHED = "pushed."
+_FILTER = re.compile(
+    "(EqualTo|EqualNullSafe|In|GreaterThan|GreaterThanOrEqual|LessThan|LessThanOrEqual)"
+    r"\((topic|partition|offset),(.*)\)",
+    re.DOTALL,
+)
+
+
+def _filters(pushed: Mapping[str, str]) -> Iterator[Filter]:
+    """Yield the filters of a query that bound what is read. Any other one is left to Spark.
+
+    >>> texts = ["In(partition, [0,1])", "GreaterThan(offset,5)", "IsNotNull(key)"]
+    >>> [tuple(found) for found in _filters({f"pushed.filter.{text}": text for text in texts})]
+    [('partition', 'In', (0, 1)), ('offset', 'GreaterThan', (5,))]
+    """
+    for name, text in pushed.items():
+        found = _FILTER.fullmatch(text) if name.startswith(f"{_PUSHED}filter.") else None
+        if found is None:
+            continue
+        operator, column, value = found.groups()
+        values = value.strip()[1:-1].split(",") if operator == "In" else [value]
+        if column == "topic":
+            yield Filter(column, operator, tuple(values))
+        elif all(re.fullmatch("-?[0-9]+", each) for each in values):
+            yield Filter(column, operator, tuple(map(int, values)))
+
+
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+
+
+def _seconds(name: str, text: str) -> float:
+    """Return a duration in Spark's notation, in seconds; without a unit it is milliseconds.
+
+    >>> _seconds("maxTriggerDelay", "15m"), _seconds("maxTriggerDelay", "500")
+    (900, 0.5)
+    """
+    found = re.fullmatch(r"(\d+)(us|ms|s|m|min|h|d)?", text.strip().lower(), re.ASCII)
+    if not found:
+        raise SettingError(name, reason=f"{text!r} is not a duration such as 30s, 15m or 2h")
+    return int(found[1]) * _SECONDS[found[2] or "ms"]
 
 
 def _names(given: Mapping[str, str], name: str) -> tuple[str, ...]:

@@ -10,20 +10,32 @@ end of the last segment must be looked for in the file, from its last index entr
 the range reaches it. This module does not know Spark.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator
+from operator import eq, ge, gt, le, lt
+from typing import Any, NamedTuple
 
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, SettingError
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.tasks import task_groups
-from kminilog.jobs.spark.datasource.options import ReadOptions
+from kminilog.jobs.spark.datasource.options import Filter, PartitionOffsets, ReadOptions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import warn
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from kminilog.text import offsets as offsets_in_words
 
 PIECE_BYTES = 64 << 20
+_TESTS: dict[str, Callable[[Any, Any], bool]] = {
+    "EqualTo": eq,
+    "EqualNullSafe": eq,
+    "In": eq,
+    "GreaterThan": gt,
+    "GreaterThanOrEqual": ge,
+    "LessThan": lt,
+    "LessThanOrEqual": le,
+}
 REPLACED = "its topic was deleted, and another topic has its name now"
 
 
@@ -47,31 +59,121 @@ def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]
 
     With failOnDamage=false it is whole segments: where damage is, no offset can be relied on.
     O(segments), and a read of the end of each partition. Raises UnknownTopicOrPartitionError,
-    LogDirError, and CorruptLogError for damage at the end of a partition.
+    SettingError if the offsets of the options are those of other partitions, LogDirError, and
+    CorruptLogError for damage at the end of a partition.
     """
     found: list[SegmentRange] = []
-    topics = chosen_topics(log_dir, options)
-    for number in options.partitions:
-        max(topics, key=lambda topic: topic.partitions).partition(number)  # is there such a one?
-    for topic in topics:
-        for topic_partition in topic.all_partitions():
-            if options.partitions and topic_partition.partition not in options.partitions:
-                continue
-            reader = open_reader(log_dir, topic_partition, options)
-            if options.fail_on_damage:
-                ranges = ranges_between(reader, options.start_offset, options.end_offset)
-            else:
-                ranges = _whole_segments(reader)
-            found += [planned._replace(topic_id=topic.topic_id) for planned in ranges]
+    chosen = chosen_partitions(log_dir, options)
+    for option, offsets in (
+        ("startingOffsets", options.starting),
+        ("endingOffsets", options.ending),
+    ):
+        check_all_named(option, offsets, chosen)
+    for topic_partition, topic in chosen.items():
+        if not _passes(topic_partition, options.filters):
+            continue
+        reader = open_reader(log_dir, topic_partition, options)
+        if options.fail_on_damage:
+            start, end = _bounds(log_dir, reader, options)
+            ranges = ranges_between(reader, *_narrowed(start, end, options.filters))
+        else:
+            ranges = _whole_segments(reader)
+        found += [planned._replace(topic_id=topic.topic_id) for planned in ranges]
     return found
 
 
-def chosen_topics(log_dir: LogDir, options: ReadOptions) -> list[Topic]:
-    """Return the topics that the options name, or all topics if they name none.
+def chosen_partitions(log_dir: LogDir, options: ReadOptions) -> dict[TopicPartition, Topic]:
+    """Return the partitions that the options name, with their topics; all if they name none.
 
-    Raises UnknownTopicOrPartitionError for a topic that does not exist or is being deleted.
+    Raises UnknownTopicOrPartitionError for one that does not exist or is being deleted.
     """
-    return [log_dir.topic(name) for name in dict.fromkeys(options.topics)] or log_dir.topics()
+    if options.assigned:
+        topics = {name: log_dir.topic(name) for name, _ in options.assigned}
+        return {topics[name].partition(number): topics[name] for name, number in options.assigned}
+    names = dict.fromkeys(options.topics)
+    found = [log_dir.topic(name) for name in names] or log_dir.topics()
+    if options.pattern is not None:
+        found = [topic for topic in found if options.pattern.fullmatch(topic.name)]
+    for number in options.partitions if found else ():
+        max(found, key=lambda topic: topic.partitions).partition(number)  # is there such a one?
+    return {
+        topic_partition: topic
+        for topic in found
+        for topic_partition in topic.all_partitions()
+        if not options.partitions or topic_partition.partition in options.partitions
+    }
+
+
+def check_all_named(
+    option: str, offsets: PartitionOffsets, chosen: Collection[TopicPartition]
+) -> None:
+    """Raise SettingError if offsets for each partition are not for exactly these partitions."""
+    if isinstance(offsets, int):
+        return
+    missing, unknown = chosen - offsets.keys(), offsets.keys() - chosen
+    if missing:
+        reason = f"no offset for {min(missing)}; -2 is its first message, and -1 its end"
+        raise SettingError(option, reason=reason)
+    if unknown:
+        reason = f"an offset for {min(unknown)}, which does not exist or is not read"
+        raise SettingError(option, reason=reason)
+
+
+def _bounds(log_dir: LogDir, reader: PartitionReader, options: ReadOptions) -> tuple[int, int]:
+    """Return the first offset and the one after the last that the options ask for."""
+    bounds = options.start_offset, options.end_offset
+    for offsets in (options.starting, options.ending):
+        if not isinstance(offsets, int) and offsets[reader.topic_partition] >= 0:
+            offset = reachable(log_dir, reader, offsets[reader.topic_partition], options)
+            bounds = (offset, bounds[1]) if offsets is options.starting else (bounds[0], offset)
+    return bounds
+
+
+def _passes(topic_partition: TopicPartition, filters: Collection[Filter]) -> bool:
+    """Tell if messages of a partition can pass the filters of a query."""
+    known = {"topic": topic_partition.topic, "partition": topic_partition.partition}
+    return all(
+        any(_TESTS[each.operator](known[each.column], value) for value in each.values)
+        for each in filters
+        if each.column in known
+    )
+
+
+def _narrowed(start: int, end: int, filters: Collection[Filter]) -> tuple[int, int]:
+    """Return the bounds of those offsets from `start` to `end` - 1 that can pass the filters.
+
+    >>> _narrowed(0, 100, [Filter("offset", "In", (7, 9)), Filter("offset", "LessThan", (9,))])
+    (7, 9)
+    """
+    for _, operator, values in (each for each in filters if each.column == "offset"):
+        least, most = min(values), max(values)
+        if not operator.startswith("LessThan"):
+            start = max(start, least + (operator == "GreaterThan"))
+        if not operator.startswith("GreaterThan"):
+            end = min(end, most + (operator != "LessThan"))
+    return start, end
+
+
+def reachable(
+    log_dir: LogDir,
+    reader: PartitionReader,
+    offset: int,
+    options: ReadOptions,
+    *,
+    wanted: str = "is asked for",
+) -> int:
+    """Return an offset from which, or up to which, messages can be read.
+
+    Raises LogDirError if it is not in the log, except with failOnDataLoss=false: then it is the
+    nearest that is. `wanted` says why the offset is expected.
+    """
+    first, end = reader.log_start_offset, reader.log_end_offset
+    if options.fail_on_data_loss and not first <= offset <= end:
+        reason = f"{offsets_in_words(range(offset, first), 'have')} been deleted"
+        if offset > end:
+            reason = f"it ends at {end}, but {offset} {wanted}"
+        raise lost_messages(reader.topic_partition, log_dir, reason)
+    return min(max(offset, first), end)
 
 
 def open_reader(
@@ -136,9 +238,41 @@ def _size_bytes(segment: Segment) -> int:
         return 0  # retention has deleted it meanwhile; the task that reads it reports that
 
 
-def grouped(ranges: list[SegmentRange], cores: int) -> list[list[SegmentRange]]:
-    """Return the ranges of each task, with about as many bytes in each."""
-    return task_groups(ranges, lambda item: item.size_bytes, cores=cores)
+def grouped(ranges: list[SegmentRange], options: ReadOptions) -> list[list[SegmentRange]]:
+    """Return the ranges of each task, with about as many bytes in each.
+
+    If these are fewer tasks than minPartitions asks for, ranges are cut, and each task has about as
+    many messages. Whole segments are not cut.
+    """
+    groups = task_groups(ranges, lambda item: item.size_bytes, cores=options.cores)
+    if len(groups) >= options.min_tasks:
+        return groups
+    if any(item.end_offset is None for item in ranges):
+        return [[item] for item in ranges]
+    return _cut(ranges, options.min_tasks)
+
+
+def _cut(ranges: list[SegmentRange], count: int) -> list[list[SegmentRange]]:
+    """Return `count` groups of ranges with as many messages each; fewer if there are fewer.
+
+    >>> whole = SegmentRange(TopicPartition("orders", 0), 0, 0, 3, 30)
+    >>> groups = _cut([whole, whole._replace(base_offset=3, start_offset=3, end_offset=8)], 2)
+    >>> [[(planned.start_offset, planned.end_offset) for planned in group] for group in groups]
+    [[(0, 3), (3, 4)], [(4, 8)]]
+    """
+    total = sum((planned.end_offset or 0) - planned.start_offset for planned in ranges)
+    cuts = [total * task // count for task in range(count + 1)]
+    groups: dict[int, list[SegmentRange]] = {}
+    done = 0  # messages of the groups so far
+    for planned in ranges:
+        start, end = planned.start_offset, planned.end_offset or 0
+        while start < end:
+            group = bisect_right(cuts, done) - 1
+            stop = min(end, start + cuts[group + 1] - done)
+            part = planned._replace(start_offset=start, end_offset=stop)
+            groups.setdefault(group, []).append(part)
+            done, start = done + stop - start, stop
+    return list(groups.values())
 
 
 def lost_messages(where: TopicPartition, log_dir: LogDir, reason: str) -> LogDirError:

@@ -10,7 +10,8 @@ the first message that is left, or at the end, or with the first message of the 
 Spark's Kafka source.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -19,24 +20,27 @@ from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
+    ReadMinRows,
     SupportsTriggerAvailableNow,
 )
 
+from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.jobs.spark.datasource.batch_reader import RangeGroup, ranges_to_batches
-from kminilog.jobs.spark.datasource.options import ReadOptions
+from kminilog.jobs.spark.datasource.options import EARLIEST, LATEST, ReadOptions, in_one_line
 from kminilog.jobs.spark.datasource.ranges import (
     REPLACED,
-    chosen_topics,
+    check_all_named,
+    chosen_partitions,
     end_offset,
     grouped,
     lost_messages,
     open_reader,
     ranges_between,
+    reachable,
 )
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.text import offsets as offsets_in_words
 
 Offsets = dict[str, int]
 Position = dict[str, Any]
@@ -72,48 +76,81 @@ class _Logs(NamedTuple):
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows topics, or all topics if none is named; new partitions and topics are included."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(
+        self, options: ReadOptions, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._options = options
         self._log_dir = LogDir(options.log_dir)
         self._final: Position | None = None
+        self._clock = clock
+        self._last_trigger: float | None = None
 
+    @in_one_line
     def initialOffset(self) -> Position:  # noqa: N802
-        """Return where a query without a checkpoint begins, as startingOffsets says."""
+        """Return where a query without a checkpoint begins, as startingOffsets says.
+
+        Raises SettingError if it is for other partitions, and LogDirError for an offset that is not
+        in the log, except with failOnDataLoss=false.
+        """
         logs = self._logs()
-        if self._options.starts_at_end:
-            return logs.position(logs.ends())
-        return logs.position({name: log.log_start_offset for name, log in logs.readers.items()})
+        partitions = {reader.topic_partition for reader in logs.readers.values()}
+        check_all_named("startingOffsets", self._options.starting, partitions)
+        return logs.position(
+            {name: self._first_offset(reader) for name, reader in logs.readers.items()}
+        )
 
+    def _first_offset(self, reader: PartitionReader) -> int:
+        starting = self._options.starting
+        offset = starting if isinstance(starting, int) else starting[reader.topic_partition]
+        if offset == EARLIEST:
+            return reader.log_start_offset
+        if offset == LATEST:
+            return end_offset(reader)
+        return reachable(self._log_dir, reader, offset, self._options)
+
+    @in_one_line
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return maxOffsetsPerTrigger as Spark's limit; without it a micro-batch reads all."""
-        limit = self._options.max_offsets
-        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+        """Return maxOffsetsPerTrigger as Spark's limit; without it a micro-batch reads all.
 
+        Spark knows no limit that has a minimum and a maximum; `latestOffset` knows both.
+        """
+        most, least = self._options.max_offsets, self._options.min_offsets
+        if most is not None:
+            return ReadMaxRows(most)
+        return ReadAllAvailable() if least is None else ReadMinRows(least)
+
+    @in_one_line
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end of the query: the ends of the logs now."""
         self._final = self.reportLatestOffset()
 
+    @in_one_line
     def reportLatestOffset(self) -> Position:  # noqa: N802
         """Return the ends of the logs, which Spark shows in the progress of a query."""
         logs = self._logs()
         return logs.position(logs.ends())
 
+    @in_one_line
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
         """Return the position after the next micro-batch, which begins at `start`.
 
-        A limit is shared out among the partitions that have unread messages. Raises LogDirError for
-        messages that are gone, except with failOnDataLoss=false.
+        It is `start` while fewer messages than minOffsetsPerTrigger are there, for maxTriggerDelay
+        at most. A limit is shared out among the partitions that have unread messages. Raises
+        LogDirError for messages that are gone, except with failOnDataLoss=false.
         """
         logs, offsets = self._logs(), _offsets(start)
         begins = self._begins(start, dict.fromkeys(logs.readers, 0) | offsets, logs)
         ends = logs.ends() if self._final is None else self._fixed_ends(self._final, logs)
         lags = {name: max(ends.get(name, 0) - begin, 0) for name, begin in begins.items()}
+        if not isinstance(limit, ReadAllAvailable) and self._waits(sum(lags.values())):
+            return start
         if isinstance(limit, ReadMaxRows):
             lags = _shared_out(limit.max_rows, lags)
         reached = {name: begin + lags[name] for name, begin in begins.items()}
         known = {name: offset for name, offset in reached.items() if offset or name in offsets}
         return logs.position({**offsets, **known}, start.get(_TOPIC_IDS))
 
+    @in_one_line
     def partitions(self, start: Position, end: Position) -> Sequence[RangeGroup]:
         """Return what each task of a micro-batch reads; no group for an empty one.
 
@@ -134,24 +171,38 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if logs.has_topic_of(end, name)
             for found in ranges_between(logs.readers[name], begin, wanted[name])
         ]
-        return [RangeGroup(group) for group in grouped(ranges, self._options.cores)]
+        return [RangeGroup(group) for group in grouped(ranges, self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the messages of one group; see `ranges_to_batches`."""
         assert isinstance(partition, RangeGroup)
         return ranges_to_batches(self._options, partition.ranges)
 
+    def _waits(self, lag: int) -> bool:
+        """Tell if a micro-batch has to wait for more messages than the `lag` that are there.
+
+        The first one of a run does not wait, nor does a query that ends where logs ended.
+        """
+        least, now = self._options.min_offsets, self._clock()
+        if least is None or self._final is not None:
+            return False
+        last = self._last_trigger
+        is_due = last is None or now - last >= self._options.max_delay_s
+        if lag >= least or (lag and is_due):
+            self._last_trigger = now
+            return False
+        return True
+
     # ---- where the logs begin and end
 
     def _logs(self) -> _Logs:
-        topics = chosen_topics(self._log_dir, self._options)
+        chosen = chosen_partitions(self._log_dir, self._options)
         return _Logs(
             {
                 str(topic_partition): open_reader(self._log_dir, topic_partition, self._options)
-                for topic in topics
-                for topic_partition in topic.all_partitions()
+                for topic_partition in chosen
             },
-            {topic.name: topic.topic_id for topic in topics},
+            {topic.name: topic.topic_id for topic in chosen.values()},
         )
 
     @staticmethod
@@ -174,23 +225,46 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     name, "the partition has been deleted, or its topic is not named any more"
                 )
                 continue
-            first, end = logs.readers[name].log_start_offset, logs.readers[name].log_end_offset
+            reader = logs.readers[name]
             if name in position and not logs.has_topic_of(position, name):
                 self._refuse_loss(name, REPLACED)
-                begins[name] = first
+                begins[name] = reader.log_start_offset
                 continue
-            if offset < first:
-                gone = offsets_in_words(range(offset, first), "have")
-                self._refuse_loss(name, f"{gone} been deleted")
-            elif offset > end:
-                self._refuse_loss(name, f"it ends at {end}, but {offset} was reached before")
-            begins[name] = min(max(offset, first), end)
+            begins[name] = reachable(
+                self._log_dir, reader, offset, self._options, wanted="was reached before"
+            )
         return begins
 
     def _refuse_loss(self, name: str, reason: str) -> None:
         if self._options.fail_on_data_loss:
             where = parse_topic_partition(name) or TopicPartition(name, 0)
             raise lost_messages(where, self._log_dir, reason)
+
+
+class RefusedStreamReader(DataSourceStreamReader):
+    """Raises an error as soon as Spark asks it for anything."""
+
+    def __init__(self, error: KMiniLogError) -> None:
+        self._error = error
+
+    @in_one_line
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Raise the error; Spark asks for this first."""
+        raise self._error
+
+    @in_one_line
+    def initialOffset(self) -> Position:  # noqa: N802
+        """Raise the error."""
+        raise self._error
+
+    @in_one_line
+    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
+        """Raise the error."""
+        raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Raise the error."""
+        raise self._error
 
 
 def _shared_out(total: int, lags: Mapping[str, int]) -> Offsets:

@@ -22,7 +22,7 @@ from pyspark.errors import AnalysisException, PySparkException, PythonException
 
 from kminilog.errors import KMiniLogError, SourceError
 
-_OURS = re.compile(r"^kminilog\.(?:\w+\.)*\w*errors\.(\w+): (.*)$", re.MULTILINE)
+_OURS = re.compile(r"(?:^|: )kminilog\.(?:\w+\.)*\w*errors\.(\w+): (.*)$", re.MULTILINE)
 _OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _LOST_TASK = re.compile(
