@@ -113,8 +113,8 @@ def check_partitions(
             reader, summaries[topic_partition], written, failure=failures.get(topic_partition)
         )
         if was_compacted(reader, listed[topic_partition], summaries[topic_partition]):
-            check, written = checks[topic_partition.topic], replace(written, trusted=())
-            summary = check_partition(reader, written, check_segment=check, is_full=is_full)
+            again, written = checks[topic_partition.topic], replace(written, trusted=())
+            summary = check_partition(reader, written, check_segment=again, is_full=is_full)
         yield summary
 
 
