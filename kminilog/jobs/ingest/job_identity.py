@@ -59,7 +59,7 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
     named, own = None, committed_path(log_dir, job_id)
     if is_committed(log_dir, job_id) and not own.exists():
         return _if_topic_exists(log_dir, committed_manifest(log_dir, job_id))
-    for path in manifest_paths(log_dir):
+    for path in sorted(manifest_paths(log_dir), key=own.__ne__):  # its own first
         try:
             if path != own and _first_id(path) not in (None, job_id):
                 continue

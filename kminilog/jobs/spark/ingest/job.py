@@ -113,9 +113,10 @@ def ingest_rows(
     from kminilog.jobs.spark.datasource.writer import write_rows
     from kminilog.jobs.spark.runtime.failures import spark_failures
 
-    started, job_id = time.monotonic(), job_id or str(uuid4())
+    started, is_named, job_id = time.monotonic(), job_id is not None, job_id or str(uuid4())
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True) as writer:
-        is_committed = committed_job(writer.path, job_id, log_warning) is not None
+        found = committed_job(writer.path, job_id, log_warning) if is_named else None
+        is_committed = found is not None
         target = topic_for(writer, job_id, topic, partitions, dialect, settings)
         if existing_topic(writer, topic) is None:
             writer.create_topic(target)
