@@ -79,7 +79,6 @@ def check_partition(
     jobs = jobs or PartitionJobs()
     while True:
         try:
-            reader.list_segments()
             segments = reader.segments()
         except (LogDirError, OSError) as error:
             return join_segments(reader, [], jobs, failure=error)
@@ -101,11 +100,14 @@ def was_compacted(
 ) -> bool:
     """Tell if segments that were listed have been joined, or moved, since: then check them again.
 
+    The reader has then listed them anew.
     `summaries` are what was found out: a segment that was moved may not have been read.
     """
     with suppress(LogDirError, OSError):
         has_moved = any(s.unchecked for s in summaries) and reader.list_segments()
-        return has_moved or are_joined(base_offsets, segments_among(reader.file_names()))
+        if has_moved or are_joined(base_offsets, segments_among(reader.file_names())):
+            reader.list_segments()
+            return True
     return False
 
 
