@@ -24,10 +24,11 @@ from kminilog.errors import (
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.spark.datasource import ranges
+from kminilog.jobs.spark.datasource import pushdown, ranges
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import COLUMNS, read_options
+from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
 from kminilog.jobs.spark.datasource.ranges import grouped, ranges_between, selected_ranges
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.settings import TopicSettings
@@ -171,6 +172,24 @@ def test_each_scan_of_one_data_frame_has_the_filters_of_its_own(spark, load, log
         assert spark.sql(f"SELECT * FROM messages WHERE offset > {last}").count() == count - 8
     finally:
         spark.conf.unset(conf)
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_explain_shows_what_is_pushed_down(load, capsys):
+    load(topic="orders").where("offset = 2").select("partition").explain("formatted")
+    told = capsys.readouterr().out
+    assert "PushedFilters: [IsNotNull(offset), EqualTo(offset,2)]" in told
+    assert "ReadSchema: struct<partition:int,offset:bigint>" in told
+
+
+def test_session_that_cannot_have_the_rule_says_that_pushdown_is_off(spark, monkeypatch):
+    """A session of Spark Connect has no JVM. Another Spark may not know what the rule uses."""
+    with pytest.warns(KMiniLogWarning, match="predicate pushdown is off with Spark Connect"):
+        plan_each_scan(object())
+    monkeypatch.setattr(pushdown, "_RULE", "kminilog.Other")
+    off = rf"off in Spark {spark.version}: java.lang.ClassNotFoundException: kminilog.Other"
+    with pytest.warns(KMiniLogWarning, match=off):
+        plan_each_scan(spark)
 
 
 def test_query_reads_the_columns_that_it_needs(load, log_dir):

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import StructType
 
 from kminilog.columns import staged_logs
 from kminilog.columns.partitioning import Places, chooser
@@ -35,7 +36,7 @@ from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import read_options
 from kminilog.jobs.spark.datasource.ranges import selected_ranges
 from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
-from kminilog.jobs.spark.datasource.writer import RowPartitioner
+from kminilog.jobs.spark.datasource.writer import LogWriter, RowPartitioner, Sink, WrittenRuns
 from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.partitioners.keyed import murmur2_partition
@@ -165,6 +166,10 @@ def test_write_of_rows_that_name_their_partition_puts_them_there(spark, write, l
         ("key", {}, "setting columns: there is no column value"),
         ("value, 1 AS offset", {}, "setting columns: offset int cannot be written; there are"),
         ("1.5 AS value", {}, r"setting columns: value decimal\(2,1\) cannot be written"),
+        ("value, 'h' AS headers", {}, "headers string cannot be written; a message has no headers"),
+        ("value, now() AS timestamp", {}, "timestamp cannot be written; a message has no timesta"),
+        ("value", {"includeHeaders": "true"}, "setting includeHeaders: a message has no headers"),
+        ("value, 1 AS topic", {}, "setting columns: topic int cannot be written; there are value"),
         ("value, 3 AS partition", {}, r"Invalid partition id: 3 .* range of \[0, 2\]"),
         ("value, -1 AS partition", {}, "Invalid partition id: -1 for topic orders"),
         ("nullif(value, 'value 70') AS value", {}, "the documented dialect has no null value"),
@@ -182,6 +187,72 @@ def test_write_that_cannot_be_done_is_one_clear_error_and_changes_nothing(
     assert "\n" not in str(caught.value)
     assert files_of(log_dir, "orders") == before
     assert committed_manifests(log_dir) == []
+    assert_nothing_is_left(log_dir)
+
+
+def by_topic(rows: DataFrame) -> DataFrame:
+    """Each third row is for the topic `others`."""
+    topic = sql.when(sql.split("value", " ")[1].cast("int") % 3 == 0, "others").otherwise("orders")
+    return rows.withColumn("topic", topic)
+
+
+def write_by_topic(frame: DataFrame, log_dir: Path, **options: str) -> None:
+    with spark_failures("write"):
+        frame.write.format("kminilog").mode("append").options(**options).save(str(log_dir))
+
+
+def test_write_of_rows_that_name_their_topics_is_a_job_for_each_topic(write, rows, log_dir):
+    for _ in range(2):
+        write_by_topic(by_topic(rows), log_dir, job_id="first")
+    others = [int(value.split()[1]) for _, value in content_of(log_dir, "others")[0]]
+    assert others == list(range(0, 200, 3))
+    assert all_numbers_in(log_dir) == [n for n in range(200) if n % 3]
+    content = content_of(log_dir, "orders")
+    assert all(murmur2_partition(k, 3) == p for p, pairs in content.items() for k, _ in pairs if k)
+    found = {manifest.job_id: manifest.facts["count"] for manifest in committed_manifests(log_dir)}
+    assert found == {"first.orders": 133, "first.others": 67}
+    write(by_topic(rows))  # the option comes first
+    assert all_numbers_in(log_dir) == sorted([*[n for n in range(200) if n % 3], *range(200)])
+    assert_nothing_is_left(log_dir)
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_write_of_rows_whose_topic_is_none_or_unknown_changes_nothing(spark, rows, log_dir):
+    for topic, error in (
+        ("nullif('others', value)", None),
+        ("CASE WHEN value = 'value 70' THEN 'gone' ELSE 'others' END", "Topic gone doesn't exist"),
+        ("nullif('others', if(value = 'value 70', 'others', ''))", "topic: a row has no topic: n"),
+    ):
+        frame = spark.sql(f"SELECT value, {topic} AS topic FROM {{rows}}", rows=rows)
+        if error is None:
+            write_by_topic(frame.limit(0), log_dir)
+            continue
+        with pytest.raises(KMiniLogError, match=error):
+            write_by_topic(frame, log_dir)
+    with pytest.raises(KMiniLogError, match="setting topic: name the topic to write to, or give"):
+        write_by_topic(rows, log_dir)
+    assert committed_manifests(log_dir) == []
+    assert_nothing_is_left(log_dir)
+
+
+def test_job_that_ended_between_two_topics_is_completed_when_it_is_repeated(log_dir):
+    schema = StructType().add("topic", "string").add("value", "binary")
+    options = {"path": str(log_dir), "job_id": "j"}
+    sink = Sink.of(options, schema, overwrite=False, is_stream=False)
+
+    def written() -> WrittenRuns:
+        LogWriter(sink)  # makes directories
+        values = {"topic": ["others", "orders", "others"], "value": [b"a", b"b", b"c"]}
+        return sink.write("j", iter([pa.RecordBatch.from_pydict(values)]), 0)
+
+    sink.commit("j", [replace(written(), runs={"orders": written().runs["orders"]})])
+    assert content_of(log_dir, "others")[0] == []
+    sink.commit("j", [written()])
+    assert content_of(log_dir, "others")[0] == [(None, b"a"), (None, b"c")]
+    assert [value for pairs in content_of(log_dir, "orders").values() for _, value in pairs] == [
+        b"b"
+    ]
+    sink.forget("j")
     assert_nothing_is_left(log_dir)
 
 
@@ -511,6 +582,52 @@ def test_query_joins_small_segments_and_a_joined_batch_is_not_written_again(
     job_ids = [manifest.job_id for manifest in committed_manifests(log_dir)]
     assert job_ids == [f"{query_id}-{batch}" for batch in range(5)]
     assert verify_storage(LogDir(log_dir)).verdict == "ok"
+    assert_nothing_is_left(log_dir)
+
+
+@pytest.fixture
+def run_query_by_topic(spark: SparkSession, source: Path, log_dir: Path) -> Callable[..., None]:
+    """Copy what is new in the source, a file to a micro-batch, to the topic of each row."""
+    register(spark)
+
+    def run(**options: object) -> None:
+        reading = spark.readStream.schema("value string").option("maxFilesPerTrigger", 1)
+        writing = by_topic(reading.text(str(source))).writeStream.format("kminilog")
+        writing = writing.option("checkpointLocation", str(log_dir.parent / "checkpoint"))
+        with spark_failures("stream"):
+            writing.options(**options).trigger(availableNow=True).start(
+                str(log_dir)
+            ).awaitTermination()
+
+    return run
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_micro_batch_of_rows_that_name_their_topics_is_written_once(
+    run_query_by_topic, source, log_dir
+):
+    (source / "0.txt").write_text("".join(f"value {n}\n" for n in range(10)))
+    run_query_by_topic()
+    forget_last_commit(log_dir)
+    (source / "1.txt").write_text("value 10\n")
+    run_query_by_topic()
+    assert all_numbers_in(log_dir) == [1, 2, 4, 5, 7, 8, 10]
+    others = [int(value.split()[1]) for _, value in content_of(log_dir, "others")[0]]
+    assert others == [0, 3, 6, 9]
+    assert_nothing_is_left(log_dir)
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_query_joins_small_segments_of_each_topic_that_it_has_written(
+    run_query_by_topic, source, log_dir
+):
+    """The micro-batch after which it does so has no rows for one of them."""
+    for n, text in enumerate(("value 0\nvalue 1", "value 3\nvalue 4", "value 2", "value 5")):
+        (source / f"{n}.txt").write_text(text + "\n")
+    run_query_by_topic(compactEvery=4)
+    assert {path.suffix for path in (log_dir / ".manifests").iterdir()} == {".jobs"}
+    assert len(committed_manifests(log_dir, "others")) == 2
+    assert all_numbers_in(log_dir) == [1, 2, 4, 5]
     assert_nothing_is_left(log_dir)
 
 

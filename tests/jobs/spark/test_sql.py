@@ -16,7 +16,7 @@ from kminilog.storage.topics import Topic
 from tests.log_content import content_of, files_of
 
 Sql = Callable[[str], list[Row]]
-TABLES = ("orders", "others", "pairs", "late", "declared", "made")
+TABLES = ("orders", "others", "pairs", "late", "declared", "made", "every")
 
 
 @pytest.fixture
@@ -72,6 +72,33 @@ def test_table_is_read_and_each_insert_is_a_job_of_its_topic(spark, sql, log_dir
     assert [manifest.job_id for manifest in committed_manifests(log_dir, "orders")].count("j") == 1
     sql("DROP TABLE orders")
     assert len(content_of(log_dir, "orders")[0]) == 2
+
+
+@pytest.mark.usefixtures("tables")
+def test_table_without_a_topic_is_that_of_all_topics(sql, log_dir):
+    sql(f"CREATE TABLE every USING kminilog LOCATION '{log_dir}'")
+    rows = "('orders', binary('a'), 1), ('others', binary('b'), 0)"
+    sql(f"INSERT INTO every WITH (job_id = 'j') (topic, value, partition) VALUES {rows}")
+    assert sql("SELECT topic, partition, value FROM every ORDER BY topic") == [
+        ("orders", 1, b"a"),
+        ("others", 0, b"b"),
+    ]
+    with pytest.raises(KMiniLogError, match="setting topic: a row has no topic"):
+        sql("INSERT INTO every (value) VALUES (binary('c'))")
+    with pytest.raises(KMiniLogError, match="a row has a value for offset, which the log assigns"):
+        sql("INSERT INTO every TABLE every")
+
+
+@pytest.mark.usefixtures("tables")
+def test_each_scan_of_a_table_has_the_filters_of_its_own(sql):
+    """Spark makes one source of a table that a query names twice."""
+    for n in range(6):
+        sql(f"INSERT INTO orders (value, partition) VALUES (binary('{n}'), {n % 2})")
+    some = "SELECT value FROM orders WHERE partition = 1 AND offset > 0"
+    assert sql(f"SELECT count(*) FROM orders WHERE value NOT IN ({some})") == [(4,)]
+    both = f"{some} UNION ALL SELECT value FROM orders WHERE offset = 0"
+    assert sorted(row.value for row in sql(both)) == [b"0", b"1", b"3", b"5"]
+    assert sql("SELECT count(*) FROM orders WITH (partitions = '0') WHERE offset < 2") == [(2,)]
 
 
 @pytest.mark.usefixtures("tables")

@@ -1,5 +1,6 @@
 """A streaming read: positions, limits, restarts beside a producer, and messages that are gone."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,7 +20,7 @@ from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import read_options
-from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
+from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader, lag
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
@@ -438,6 +439,27 @@ def test_query_over_what_is_available_keeps_to_the_limit_and_to_its_checkpoint(
         *(("orders", 0, n, b"value %d" % n) for n in range(25)),
         *(("orders", 1, n, b"value %d" % n) for n in range(2)),
     ]
+
+
+def test_progress_of_a_query_tells_its_lag(stream, writer, tmp_path):
+    append(writer, "orders", 0, 25)
+    frame = stream(topic="orders", maxOffsetsPerTrigger="10")
+    writing = frame.writeStream.format("noop").trigger(availableNow=True)
+    query = writing.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    lags = [lag(progress) for progress in query.recentProgress]
+    assert [found["orders-0"] for found in lags][:3] == [15, 5, 0]
+    assert {found["orders-1"] for found in lags} == {0}
+
+
+def test_lag_counts_from_the_start_in_a_topic_that_was_created_again():
+    ends = [{"orders-0": 7, "topic_ids": {"orders": name}} for name in ("old", "new")]
+    reached, latest = map(json.dumps, ends)
+    others = {"endOffset": '{"t": {"0": 1}}', "latestOffset": '{"t": {"0": 9}}'}  # Kafka's
+    counting = {"endOffset": "5", "latestOffset": "9"}
+    mine = {"endOffset": reached, "latestOffset": latest}
+    assert lag({"sources": [others, counting, mine]}) == {"orders-0": 7}
+    assert lag({"sources": [{**mine, "endOffset": "null"}]}) == {}
 
 
 def test_query_whose_checkpoint_names_what_is_gone_is_one_clear_error(stream, writer, tmp_path):

@@ -22,6 +22,7 @@ V2WriteCommand.outputResolved.
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -52,7 +53,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def in_one_line(method: Method) -> Method:
     """Make Spark report an error of kminilog without the traceback of the process that raised it.
 
-    For methods that Spark's planning calls: after an error that process ends.
+    For methods that Spark calls to plan a query, in a worker that ends after an error.
     """
 
     @wraps(method)
@@ -60,7 +61,8 @@ def in_one_line(method: Method) -> Method:
         try:
             return method(*args, **named)
         except KMiniLogError:
-            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+            if "pyspark.worker_util" in sys.modules:
+                os.environ["SPARK_HIDE_TRACEBACK"] = "1"
             raise
 
     return cast(Method, told)
@@ -94,6 +96,7 @@ WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", "compactEv
 NO_HEADERS = "a message has no headers: what they would say belongs in its key or its value"
 NO_TIMESTAMPS = "a message has no timestamp"
 _BY_OFFSET = f"{NO_TIMESTAMPS}: bound a read with startingOffsets and endingOffsets"
+_NO_CLIENT = "there is no Kafka client here: the path of the log dir stands for the brokers"
 _NO_BROKER = "tasks read the files of the log dir, and ask no broker: leave it out"
 _ONLY_IN_STREAMS = "only a stream has triggers; a batch reads all that it names"
 _REFUSED = {
@@ -103,7 +106,6 @@ _REFUSED = {
     "startingOffsetsByTimestamp": _BY_OFFSET,
     "endingOffsetsByTimestamp": _BY_OFFSET,
     "startingOffsetsByTimestampStrategy": _BY_OFFSET,
-    "kafka.": "there is no Kafka client here: the path of the log dir stands for the brokers",
     "kafkaConsumer.pollTimeoutMs": _NO_BROKER,
     "fetchOffset.numRetries": _NO_BROKER,
     "fetchOffset.retryIntervalMs": _NO_BROKER,
@@ -172,10 +174,10 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Where messages go. Without a job id, each write is a new job."""
+    """Where messages go. Without a topic each row names one; without a job id it is a new job."""
 
     log_dir: str
-    topic: str
+    topic: str | None
     partitioner: str
     job_id: str | None
     lock_timeout_ms: int
@@ -279,12 +281,9 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
     if not is_stream and "compactEvery" in given:
         reason = "only a stream has micro-batches; `kminilog compact TOPIC` does it after a write"
         raise SettingError("compactEvery", reason=reason)
-    path = _path(given, _TO_WRITE)
-    if not given.get("topic"):
-        raise SettingError("topic", reason="name the topic to write to")
     return WriteOptions(
-        path,
-        given["topic"],
+        _path(given, _TO_WRITE),
+        given.get("topic", "").strip() or None,
         short_name(PRODUCER_SETTINGS["partitioner.class"], given.get("partitioner", "default-2.4")),
         given.get("job_id"),
         _number("lockTimeoutMs", given.get("lockTimeoutMs", str(LOCK_TIMEOUT_MS))),
@@ -312,9 +311,11 @@ def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]
 
 
 def _unknown(name: str, names: Collection[str]) -> SettingError:
+    if name.lower().startswith("kafka."):
+        return SettingError(name, reason=_NO_CLIENT)
     for refused, reason in _REFUSED.items():
-        if name.lower() == refused.lower() or (refused[-1] == "." and name.startswith(refused)):
-            return SettingError(name if refused[-1] == "." else refused, reason=reason)
+        if name.lower() == refused.lower():
+            return SettingError(refused, reason=reason)
     known = sorted(set(names) - {*_NOT_OURS})
     return SettingError(name, reason=f"no such option here; {_there_is(known)}")
 

@@ -44,4 +44,6 @@ def plan_each_scan(spark: SparkSession) -> None:
         rule = compiler.getClassLoader().loadClass(f"{_RULE}$OfSession")
         extensions.injectOptimizerRule(rule.getConstructors()[0].newInstance(None))
     except Py4JError as error:
-        warn(f"predicate pushdown is off in Spark {spark.version}: {str(error).splitlines()[-1]}")
+        told = str(error).splitlines()
+        reason = next((line[2:] for line in told if line.startswith(": ")), told[0])
+        warn(f"predicate pushdown is off in Spark {spark.version}: {reason}")

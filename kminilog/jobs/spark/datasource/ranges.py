@@ -121,12 +121,15 @@ def check_all_named(
 
 def _bounds(log_dir: LogDir, reader: PartitionReader, options: ReadOptions) -> tuple[int, int]:
     """Return the first offset and the one after the last that the options ask for."""
-    bounds = options.start_offset, options.end_offset
-    for offsets in (options.starting, options.ending):
-        if not isinstance(offsets, int) and offsets[reader.topic_partition] >= 0:
-            offset = reachable(log_dir, reader, offsets[reader.topic_partition], options)
-            bounds = (offset, bounds[1]) if offsets is options.starting else (bounds[0], offset)
-    return bounds
+
+    def bound(offsets: PartitionOffsets, of_all: int) -> int:
+        offset = offsets if isinstance(offsets, int) else offsets[reader.topic_partition]
+        return of_all if offset < 0 else reachable(log_dir, reader, offset, options)
+
+    return (
+        bound(options.starting, options.start_offset),
+        bound(options.ending, options.end_offset),
+    )
 
 
 def _passes(topic_partition: TopicPartition, filters: Collection[Filter]) -> bool:

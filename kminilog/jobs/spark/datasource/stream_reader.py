@@ -10,6 +10,7 @@ the first message that is left, or at the end, or with the first message of the 
 Spark's Kafka source.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -265,6 +266,27 @@ class RefusedStreamReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Raise the error."""
         raise self._error
+
+
+def lag(progress: Mapping[str, Any]) -> Offsets:
+    """Return how many messages of each partition a query has not read, by its progress.
+
+    `progress` is what `query.lastProgress` or a StreamingQueryListener gives. Spark's Kafka source
+    has the numbers in its `metrics`, but Spark takes none from a Python source.
+
+    >>> lag({"sources": [{"endOffset": '{"a-0": 3}', "latestOffset": '{"a-0": 10, "a-1": 2}'}]})
+    {'a-0': 7, 'a-1': 2}
+    """
+    behind: Offsets = {}
+    for source in progress["sources"]:
+        latest, reached = (json.loads(source[name]) for name in ("latestOffset", "endOffset"))
+        if not (isinstance(latest, dict) and isinstance(reached, dict)):
+            continue  # a source of another kind
+        for name, end in _offsets(latest).items():
+            if isinstance(end, int):
+                is_same = _topic_id(latest, name) == _topic_id(reached, name)
+                behind[name] = max(end - reached.get(name, 0), 0) if is_same else end
+    return behind
 
 
 def _shared_out(total: int, lags: Mapping[str, int]) -> Offsets:

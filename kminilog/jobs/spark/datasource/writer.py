@@ -1,18 +1,22 @@
-"""Writing to the data source: rows become messages of a topic that exists, once per job.
+"""Writing to the data source: rows become messages of topics that exist, once per job.
 
     columns  value (binary or string), key (the same; may be missing or null),
-             partition (int; null or missing: the partitioner chooses)
+             partition (int; null or missing: the partitioner chooses),
+             topic (string; the option `topic` comes first)
 
 The partitioner places rows as in a bulk job (columns/partitioning.py): the number of a row's task
 stands for that of its file, and the seed comes from the id of the job. Messages of a partition keep
 the order of the rows in each task, and the order of the tasks. Rows for a table also have the
-columns that the log assigns (topic, offset, position, segment); these must be null. A batch write
-is one job, which the option `job_id` may name. A micro-batch is the job `<query id>-<batch id>`,
-however often Spark runs it; so writing it is idempotent. Source: Spark's Python Data Source API.
+columns that the log assigns (topic, offset, position, segment); these must be null, but for the
+topic in a table without the option `topic`. A batch write is one job, which the option `job_id` may
+name. A micro-batch is the job `<query id>-<batch id>`, however often Spark runs it; so writing it
+is idempotent. If rows name their topics, it is a job `<job id>.<topic>` for each of them, one after
+the other. Source: Spark's Python Data Source API; Spark's Kafka sink.
 """
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +38,7 @@ from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, Str
 
 from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import RunWriter
-from kminilog.errors import SettingError
+from kminilog.errors import PublicationError, SettingError
 from kminilog.jobs.source.tasks import Tasks
 from kminilog.jobs.spark.datasource.commit import (
     WrittenRun,
@@ -43,28 +47,55 @@ from kminilog.jobs.spark.datasource.commit import (
     forget_runs,
     runs_path,
 )
-from kminilog.jobs.spark.datasource.options import COLUMNS, WriteOptions, write_options
+from kminilog.jobs.spark.datasource.options import (
+    COLUMNS,
+    NO_HEADERS,
+    NO_TIMESTAMPS,
+    WriteOptions,
+    write_options,
+)
 from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.partitioners.keyed_rules import keyed_rule
 from kminilog.storage.files import replace_file
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish.manifests import committed_path
 from kminilog.storage.topics import Topic
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
 _BYTES = (BinaryType, StringType)
-_ASSIGNED = ("topic", "offset", "position", "segment")
-_TYPES = {"key": (*_BYTES, NullType), "value": _BYTES, "partition": (IntegerType, NullType)}
+_ASSIGNED = ("offset", "position", "segment")
+_TYPES = {
+    "key": (*_BYTES, NullType),
+    "value": _BYTES,
+    "partition": (IntegerType, NullType),
+    "topic": (StringType,),
+}
+_REFUSED = {"headers": NO_HEADERS, "timestamp": NO_TIMESTAMPS, "timestampType": NO_TIMESTAMPS}
 
 Messages = Sequence[WriterCommitMessage | None]
 
 
+@dataclass
+class WrittenRuns(WriterCommitMessage):
+    """What one attempt of a task has written, by topic."""
+
+    job_id: str
+    runs: dict[str, WrittenRun]
+
+
 @dataclass(frozen=True)
 class Sink:
-    """Where rows go: options, topic and columns, checked before any task starts."""
+    """Where rows go: options and columns, checked before any task starts.
+
+    Without a topic, each row names one in its column `topic`. `assigned` are the columns of a table
+    that the log assigns.
+    """
 
     options: WriteOptions
-    topic: Topic
+    topic: Topic | None
     columns: tuple[str, ...]
+    assigned: tuple[str, ...]
+    is_stream: bool
 
     @classmethod
     def of(
@@ -86,74 +117,132 @@ class Sink:
             reason = "messages are only ever added: use mode append, or INSERT INTO"
             raise SettingError("mode", reason=reason)
         log_dir = LogDir(wanted.log_dir)
-        topic = log_dir.topic(wanted.topic)
+        topic = None if wanted.topic is None else log_dir.topic(wanted.topic)
+        if topic is None and "topic" not in schema.names:
+            reason = "name the topic to write to, or give each row one, in a column topic"
+            raise SettingError("topic", reason=reason)
         try:
             keyed_rule(wanted.partitioner)
         except ValueError as error:
             raise SettingError("partitioner", reason=str(error)) from None
         if wanted.job_id is not None:
             runs_path(log_dir.path, wanted.job_id)  # is it a file name?
-        assigned = {name: COLUMNS[name] for name in _ASSIGNED} if is_table else {}
-        if is_table and not assigned.keys() & set(schema.names):
-            reason = "this table cannot be written; create it with all: leave out option columns"
-            raise SettingError("columns", reason=reason)
-        for field in schema:
-            if field.dataType == assigned.get(field.name):
-                continue
-            if not isinstance(field.dataType, _TYPES.get(field.name, ())):
-                reason = (
-                    f"{field.name} {field.dataType.simpleString()} cannot be written; there are "
-                    "value and key (binary or string) and partition (int)"
-                )
-                raise SettingError("columns", reason=reason)
-        if "value" not in schema.names:
-            raise SettingError("columns", reason="there is no column value")
-        return cls(wanted, topic, tuple(schema.names))
+        by_log = _ASSIGNED if topic is None else ("topic", *_ASSIGNED)
+        assigned = by_log if is_table else ()
+        _check_columns(schema, assigned)
+        return cls(wanted, topic, tuple(schema.names), assigned, is_stream)
 
     @property
     def log_dir(self) -> Path:
         """The path of the log dir."""
         return Path(self.options.log_dir)
 
-    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> WrittenRun:
-        """Write the rows of a task as a run, and return it.
+    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> WrittenRuns:
+        """Write the rows of a task as a run for each topic, and return these.
 
-        Raises SettingError for a value that the log assigns, and what `RunWriter.write` raises.
+        Raises SettingError for a value that the log assigns and for a row without a topic,
+        UnknownTopicOrPartitionError, and what `RunWriter.write` raises.
         """
-        place = RowPartitioner(self.topic, self.options.partitioner, task, job_id)
-        staging = runs_path(self.log_dir, job_id)
-        writer = RunWriter(staging / uuid4().hex, self.topic)
+        writers: dict[str, tuple[RunWriter, RowPartitioner]] = {}
         for batch in filter(len, batches):
-            self._write(writer, place, batch)
-        return WrittenRun(job_id, writer.close(staging))
+            for name in self.assigned:
+                if name in self.columns and batch.column(name).null_count < len(batch):
+                    reason = f"a row has a value for {name}, which the log assigns: leave it out"
+                    raise SettingError("columns", reason=reason)
+            for topic, rows in self._by_topic(batch):
+                if topic not in writers:
+                    writers[topic] = self._open(topic, self.job_of(job_id, topic), task)
+                self._write(*writers[topic], rows)
+        return WrittenRuns(job_id, {t: self._close(job_id, t, w) for t, (w, _) in writers.items()})
+
+    def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+        if self.topic is not None:
+            yield self.topic.name, batch
+            return
+        topics = batch.column("topic")
+        if topics.null_count:
+            reason = "a row has no topic: name one for all rows with this option, or in each row"
+            raise SettingError("topic", reason=reason)
+        for topic in pc.unique(topics).to_pylist():
+            yield topic, batch.filter(pc.equal(topics, topic))
+
+    def _open(self, name: str, job_id: str, task: int) -> tuple[RunWriter, "RowPartitioner"]:
+        topic = self.topic or LogDir(self.log_dir).topic(name)
+        staging = runs_path(self.log_dir, job_id)
+        if self.is_stream:
+            staging.mkdir(parents=True, exist_ok=True)
+        place = RowPartitioner(topic, self.options.partitioner, task, job_id)
+        return RunWriter(staging / uuid4().hex, topic), place
+
+    def _close(self, job_id: str, topic: str, writer: RunWriter) -> WrittenRun:
+        job_id = self.job_of(job_id, topic)
+        return WrittenRun(job_id, writer.close(runs_path(self.log_dir, job_id)))
 
     def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> None:
         nothing = pa.nulls(len(batch), pa.binary())
         values = batch.column("value").cast(pa.binary())
         keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
-        for name in _ASSIGNED:
-            if name in self.columns and batch.column(name).null_count < len(batch):
-                reason = f"a row has a value for {name}, which the log assigns: leave it out"
-                raise SettingError("columns", reason=reason)
         named = batch.column("partition") if "partition" in self.columns else None
         writer.write(place.partitions(keys, named), keys, values)
 
+    def job_of(self, job_id: str, topic: str) -> str:
+        """Return the id of the job that writes the rows of a topic."""
+        return job_id if self.topic is not None else f"{job_id}.{topic}"
+
     def commit(self, job_id: str, messages: Messages, tasks: Tasks | None = None) -> None:
-        """Publish the runs of the successful task attempts; see `commit_runs`."""
+        """Publish the runs of the successful task attempts, topic by topic; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
-        facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
-        runs = [message for message in messages if isinstance(message, WrittenRun)]
-        if self.options.job_id is not None:  # a user may give an id twice, Spark does not
-            facts["count"] = sum(written.run.count for written in runs)
-        commit_runs(
-            self.log_dir,
-            self.topic,
-            job_id,
-            runs,
-            facts,
-            lock_timeout_ms=self.options.lock_timeout_ms,
-            tasks=tasks,
-        )
+        by_task = [message.runs for message in messages if isinstance(message, WrittenRuns)]
+        names = {name for runs in by_task for name in runs}
+        if self.topic is not None:
+            names.add(self.topic.name)
+        for name in sorted(names):
+            runs = [found[name] for found in by_task if name in found]
+            facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
+            if self.options.job_id is not None:  # a user may give an id twice, Spark does not
+                facts["count"] = sum(written.run.count for written in runs)
+            commit_runs(
+                self.log_dir,
+                self.topic or LogDir(self.log_dir).topic(name),
+                self.job_of(job_id, name),
+                runs,
+                facts,
+                lock_timeout_ms=self.options.lock_timeout_ms,
+                tasks=tasks,
+            )
+
+    def make_directories(self, job_id: str) -> None:
+        """Make the directories of a job's runs; a topic's name may be too long for an id."""
+        for topic in self._possible_topics():
+            with suppress(PublicationError):
+                directory = runs_path(self.log_dir, self.job_of(job_id, topic.name))
+                directory.mkdir(parents=True, exist_ok=True)
+
+    def forget(self, job_id: str) -> None:
+        """Delete the runs of a job."""
+        for topic in self._possible_topics():
+            with suppress(PublicationError):
+                forget_runs(self.log_dir, self.job_of(job_id, topic.name))
+
+    def _possible_topics(self) -> list[Topic]:
+        return LogDir(self.log_dir).topics() if self.topic is None else [self.topic]
+
+
+def _check_columns(schema: StructType, assigned: Collection[str]) -> None:
+    """Raise SettingError for columns that cannot be written."""
+    if assigned and not set(assigned) & set(schema.names):
+        reason = "this table cannot be written; create it with all: leave out option columns"
+        raise SettingError("columns", reason=reason)
+    for field in schema:
+        if field.name in assigned and field.dataType == COLUMNS[field.name]:
+            continue
+        if not isinstance(field.dataType, _TYPES.get(field.name, ())):
+            written = "there are value and key (binary or string), partition (int), topic (string)"
+            reason = _REFUSED.get(field.name, written)
+            kind = field.dataType.simpleString()
+            raise SettingError("columns", reason=f"{field.name} {kind} cannot be written; {reason}")
+    if "value" not in schema.names:
+        raise SettingError("columns", reason="there is no column value")
 
 
 class RowPartitioner:
@@ -190,8 +279,8 @@ class LogWriter(DataSourceArrowWriter):
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._job_id = sink.options.job_id or str(uuid4())
-        # The driver makes it: a task that goes on after the end of the job must not do so again.
-        runs_path(sink.log_dir, self._job_id).mkdir(parents=True, exist_ok=True)
+        # The driver makes them: a task that goes on after the end of the job must not do so again.
+        sink.make_directories(self._job_id)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of a task."""
@@ -200,10 +289,11 @@ class LogWriter(DataSourceArrowWriter):
     def commit(self, messages: Messages) -> None:
         """Publish the job."""
         self._sink.commit(self._job_id, messages)
+        self._sink.forget(self._job_id)
 
     def abort(self, messages: Messages) -> None:
         """Delete what the tasks have written."""
-        forget_runs(self._sink.log_dir, self._job_id)
+        self._sink.forget(self._job_id)
 
 
 _RUNS_FILE = "runs.pickle"
@@ -251,21 +341,35 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
         assert None not in (query, batch), "Spark has not said which query this is"
         job_id = f"{query}-{batch}"
-        runs_path(self._sink.log_dir, job_id).mkdir(parents=True, exist_ok=True)
         return self._sink.write(job_id, iterator, task.partitionId())
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch; do nothing if it was published before."""
-        job_ids = {message.job_id for message in messages if isinstance(message, WrittenRun)}
+        job_ids = {message.job_id for message in messages if isinstance(message, WrittenRuns)}
         for job_id in job_ids:
             self._sink.commit(job_id, messages)
-        compact_after(self._sink.options, self._sink.topic, batchId)
+            for topic in self._to_compact(job_id, batchId):
+                compact_after(self._sink.options, topic, batchId)
+
+    def _to_compact(self, job_id: str, batch_id: int) -> list[Topic]:
+        """Return the topics that this micro-batch, or one since the last compaction, wrote to."""
+        sink, every = self._sink, self._sink.options.compact_every
+        if not every or (batch_id + 1) % every:
+            return []
+        if sink.topic is not None:
+            return [sink.topic]
+        query, _, _ = job_id.rpartition("-")
+        jobs = [f"{query}-{number}" for number in range(batch_id + 1 - every, batch_id + 1)]
+        return [
+            topic
+            for topic in LogDir(sink.log_dir).topics()
+            if any(committed_path(sink.log_dir, sink.job_of(j, topic.name)).exists() for j in jobs)
+        ]
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Delete the known runs of a failed micro-batch; its replay deletes the others."""
-        for message in messages:
-            if isinstance(message, WrittenRun):
-                forget_runs(self._sink.log_dir, message.job_id)
+        for job_id in {message.job_id for message in messages if isinstance(message, WrittenRuns)}:
+            self._sink.forget(job_id)
 
 
 def _task() -> TaskContext:
