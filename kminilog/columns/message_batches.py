@@ -54,7 +54,7 @@ def valid_messages(
             return
         refuse_compressed(segment, located)
         start_offset = located.message.offset
-        for batch, _ in _windows(segment, located.position, start_offset):
+        for batch, _ in batches_in_turn(segment, located.position, start_offset):
             yield batch.slice(0, end_offset - start_offset)
             start_offset += batch.num_rows
             if start_offset >= end_offset:
@@ -67,7 +67,7 @@ def all_messages(segment: Segment) -> Iterator[pa.RecordBatch]:
     Damage between messages is skipped. O(file) for a valid segment.
     """
     position = 0
-    for batch, end in _windows(segment, 0, segment.first_offset):
+    for batch, end in batches_in_turn(segment, 0, segment.first_offset):
         yield batch
         position = end
     if position == segment.file_bytes:
@@ -97,6 +97,27 @@ def messages_between(segment: Segment, begin: int, end: int) -> Iterator[pa.Reco
             yield found
 
 
+def batches_in_turn(
+    segment: Segment, position: int, next_offset: int, end: int | None = None
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield valid uncompressed messages, window by window, and the byte where each batch ends.
+
+    They begin at byte `position`, and end before byte `end`; None is the end of the file. The first
+    must have `next_offset`, and each later one the offset after the one before. The result ends
+    before the first message that breaks this. The batches keep no bytes of a window.
+    """
+    hints = index_hints(segment.index.path)
+    for start, window, found in checked_windows(
+        segment, hints, position, end, window_bytes=WINDOW_BYTES
+    ):
+        messages = found.first(_count_in_turn(found, next_offset))
+        if len(messages):
+            yield to_columns(window, messages, start), start + messages.end
+        next_offset += len(messages)
+        if len(messages) < len(found):
+            return
+
+
 def to_batch(
     topic_partition: TopicPartition, segment: str, messages: pa.RecordBatch, columns: Sequence[str]
 ) -> pa.RecordBatch:
@@ -111,26 +132,6 @@ def to_batch(
         for name in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _windows(
-    segment: Segment, position: int, next_offset: int
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield valid uncompressed messages, window by window, and where each batch ends.
-
-    The first must have `next_offset`, and each later one the offset after the one before. The
-    result ends before the first message that breaks this. The batches keep no bytes of a window.
-    """
-    hints = index_hints(segment.index.path)
-    for start, window, found in checked_windows(
-        segment, hints, position, window_bytes=WINDOW_BYTES
-    ):
-        messages = found.first(_count_in_turn(found, next_offset))
-        if len(messages):
-            yield to_columns(window, messages, start), start + messages.end
-        next_offset += len(messages)
-        if len(messages) < len(found):
-            return
 
 
 def _batch_of(rows: Sequence[tuple[int, Message]]) -> pa.RecordBatch:

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kminilog.format.dialect import DOCUMENTED, KAFKA
 from tests.cli.command_line import assert_one_line
 from tests.cli.test_ingest import without_progress
-from tests.damage import files_of, zero_range
+from tests.damage import files_of, flip_byte, zero_range
+from tests.jobs.source.test_topic_columns import write_topic
 
 pytestmark = pytest.mark.usefixtures("spark")
 Case = Callable[[Path], list[str | Path]]
@@ -82,6 +84,22 @@ def header_only(directory: Path) -> list[str | Path]:
     return [directory / "h.csv", "--format", "csv", "--key", "a"]
 
 
+def topic_that_is_not_there(directory: Path) -> list[str | Path]:
+    write_topic(directory / "other", DOCUMENTED)
+    return [f"{directory}/other:views", "--format", "kminilog"]
+
+
+def damaged_topic(directory: Path) -> list[str | Path]:
+    (argument,) = write_topic(directory / "other", KAFKA).paths
+    flip_byte(sorted((directory / "other" / "orders-1").glob("*.log"))[2], 30, mask=1)
+    return [argument, "--format", "kminilog"]
+
+
+def key_of_a_message(directory: Path) -> list[str | Path]:
+    (directory / "k").write_bytes(b'{"key": null, "payload": "x"}\n')
+    return [directory / "k", "--format", "kcat", "--key", "key"]
+
+
 CASES: dict[str, tuple[Case, str]] = {
     "unreadable": (loop, "loop: "),
     "torn-gzip": (torn_gzip, "torn.gz: its gzip data are cut off"),
@@ -92,6 +110,9 @@ CASES: dict[str, tuple[Case, str]] = {
     "parquet-bad-pages": (parquet_with_bad_pages, "t.parquet"),
     "no-column": (parquet_without_the_column, "no column 'id'; there is: a"),
     "open-quote": (open_quote, "q.csv: line 2: unexpected end of data"),
+    "no-topic": (topic_that_is_not_there, "other has no topic views; there is: orders"),
+    "damaged-topic": (damaged_topic, ".log: byte 0: bad-crc"),
+    "key-of-message": (key_of_a_message, "messages of kcat have their own key and value"),
     "header-only": (header_only, "h.csv: it holds no records"),
 }
 

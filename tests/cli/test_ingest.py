@@ -413,3 +413,33 @@ def test_value_that_is_no_column_is_refused_before_spark_starts(kminilog, tmp_pa
     (tmp_path / "source.txt").write_bytes(b"x\n")
     run = kminilog("ingest", tmp_path / "source.txt", "--topic", "t", "--value", "valeu")
     assert_one_line(without_progress(run), 2, "no column 'valeu'; there is: value")
+
+
+@pytest.mark.usefixtures("no_session")
+def test_topic_gets_other_partitions_in_its_own_log_dir(kminilog, tmp_path):
+    kminilog.ok("topic", "create", "orders", "--partitions", 2)
+    lines = [b"k%d:%d" % (n % 5, n) if n % 3 else b"no key %d" % n for n in range(40)]
+    kminilog.ok("produce", "orders", "--key-separator", ":", stdin=b"\n".join(lines))
+    source = [f"{kminilog.log_dir}:orders", "--format", "kminilog"]
+    run = kminilog("ingest", *source, "--topic", "wide", "--partitions", 5, "--json")
+    assert (run.code, run.document["count"]) == (0, 40)
+    found = kminilog("verify", "wide", "--against", *source, "--json").document
+    assert (found["verdict"], found["conservation"]["source"]) == ("ok", 40)
+    for words in (["ingest", *source, "--topic", "orders"],):
+        assert_one_line(without_progress(kminilog(*words)), 2, "writes to this very topic")
+
+
+@pytest.mark.usefixtures("no_session")
+def test_lines_of_kcat_that_are_none_are_in_the_quarantine(kminilog, tmp_path):
+    source = tmp_path / "orders.kcat"
+    source.write_bytes(b'{"key":null,"payload":"\xff"}\n\nk1 v1\n{"key":"k","payload":""}\n')
+    options = [source, "--format", "kcat"]
+    ingest = ["ingest", *options, "--topic", "t"]
+    reason = "orders.kcat, line 3: it is no line of kcat -J: Expecting value"
+    assert_one_line(without_progress(kminilog(*ingest)), 2, reason)
+    run = kminilog(*ingest, "--max-rejected", 1, "--job-id", "j", "--json")
+    assert (run.code, run.document["count"], run.document["rejected"]) == (0, 2, 1)
+    rejected = json.loads((kminilog.log_dir / ".quarantine" / "j.jsonl").read_text())
+    assert (rejected["line"], rejected["position"]) == (3, 28)
+    found = kminilog("verify", "t", "--against", *options, "--json").document
+    assert (found["verdict"], found["conservation"]["rejected"]) == ("ok", 1)

@@ -82,7 +82,7 @@ def test_windows_give_what_the_plain_codec_gives(
     entries = sorted(data.draw(st.sets(st.integers(1, len(content) + position + 1))))
     directory = tmp_path_factory.mktemp("log")
     segment = segment_of(directory, dialect, bytes(position) + content, entries)
-    found = list(message_batches._windows(segment, position, first_offset))
+    found = list(message_batches.batches_in_turn(segment, position, first_offset))
     rows = plain_rows(dialect, content, position, first_offset)
     assert [row for batch, _ in found for row in rows_of(batch)] == rows
     ends = [at + outcome.length_bytes for at, outcome in islice(scan(dialect, content), len(rows))]

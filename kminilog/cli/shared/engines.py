@@ -67,9 +67,9 @@ def _is_small(source: "Source") -> bool:
     from kminilog.jobs.source.description import files_of
 
     files = files_of(source)
-    is_parquet = source.format == "parquet"  # it compresses pages, if at all, not the file
+    is_plain = source.format in ("parquet", "kminilog")  # which have no compressed files
     total_bytes = sum(
-        file.size_bytes * (1 if is_parquet or not compression_of(file.path) else _COMPRESSED_FACTOR)
+        file.size_bytes * (1 if is_plain or not compression_of(file.path) else _COMPRESSED_FACTOR)
         for file in files
     )
     return total_bytes <= LOCAL_BYTES

@@ -16,10 +16,11 @@ _READING = (
     click.option(
         "--format",
         "source_format",
-        type=click.Choice(["text", "csv", "json", "parquet"]),
+        type=click.Choice(["text", "csv", "json", "parquet", "kcat", "kminilog"]),
         default="text",
         show_default=True,
-        help="Format of the source.",
+        help="Format of the source. kcat: what `kcat -J` has printed; kminilog: DIR:TOPIC, a topic "
+        "of another log dir.",
     ),
     click.option(
         "--key",

@@ -44,12 +44,19 @@ from kminilog.jobs.accounting.rows import Bits, Counted
 from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
 from kminilog.jobs.source.columns import AnyColumns
-from kminilog.jobs.source.description import DATAFRAME, Place, Source, files_of, locate
+from kminilog.jobs.source.description import (
+    DATAFRAME,
+    Place,
+    Source,
+    check_unchanged,
+    files_of,
+    locate,
+)
 from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.pieces import content_digest, lines_in_front
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.reading_again import records_at
-from kminilog.jobs.source.source_files import SourceFile, check_unchanged
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_file import message_at
@@ -220,7 +227,7 @@ def check_against(
             is_full=is_full,
             lines=lambda: _lines(reader, topic, source, files, order, report),
         )
-    check_unchanged(source.paths, files)
+    check_unchanged(source, files)
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
     report.unchecked += _changes(source, files, jobs)

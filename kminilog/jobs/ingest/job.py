@@ -41,8 +41,15 @@ from kminilog.jobs.ingest.publishing import StagedJob, existing_topic, publish_s
 from kminilog.jobs.ingest.quarantine import RejectedPart, write_quarantine
 from kminilog.jobs.ingest.runs import Moved, Staged
 from kminilog.jobs.ingest.staging import StagingJob
-from kminilog.jobs.source.description import Place, Source, files_of, locate
-from kminilog.jobs.source.source_files import SourceFile, check_outside, check_unchanged
+from kminilog.jobs.source.description import (
+    Place,
+    Source,
+    check_outside,
+    check_unchanged,
+    files_of,
+    locate,
+)
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
 from kminilog.storage.partition_directories import Progress
@@ -170,7 +177,7 @@ def ingest_with(
             directory = in_the_end.enter_context(job_directory(writer.path.resolve(), job_id))
             job = asked.staging(writer, directory, target)
         files = files_of(source)
-        check_outside(files, str(log_dir))
+        check_outside(source, files, log_dir, topic)
         engine.start()
         started = time.monotonic()
         progress(f"reading {source}")
@@ -232,9 +239,8 @@ class _Asked:
         if manifest is None:
             topic_for(writer, self.job_id, *self.shape)
             return None
-        read = self.source.to_json(), self.source.paths
         options = asked_options(*self.shape, *self.placing)
-        for line in check_ingest(manifest, *read, options, max_rejected=self.max_rejected):
+        for line in check_ingest(manifest, self.source, options, max_rejected=self.max_rejected):
             self.warn(f"job {self.job_id}: {line}")
         cut_off = cut_since(writer, manifest)
         for line in cut_off:
@@ -306,7 +312,7 @@ def _stage(
         if located is error:
             raise
         raise located from error
-    check_unchanged(source.paths, files)
+    check_unchanged(source, files)
     count = sum(partition.count for partition in staged.partitions)
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:

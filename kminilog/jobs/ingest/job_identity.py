@@ -24,9 +24,9 @@ from typing import Any
 from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.source.description import folder_columns
+from kminilog.jobs.source.description import Source, folder_columns, listed
 from kminilog.jobs.source.pieces import content_digest
-from kminilog.jobs.source.source_files import SourceFile, list_files
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
@@ -161,19 +161,17 @@ def asked_options(
 
 def check_ingest(
     manifest: Manifest,
-    source: Mapping[str, Any],
-    paths: Sequence[str],
+    source: Source,
     options: Mapping[str, Any],
     *,
     max_rejected: int,
 ) -> list[str]:
     """Return warnings if a committed job is this ingest; else raise PublicationError.
 
-    `source` has the form of a manifest, with the arguments `paths`. `options` have the names of
-    facts; None was not requested. Raises SourceError if the files are gone, unless the job had the
-    same arguments.
+    `options` have the names of facts; None was not requested. Raises SourceError if the files are
+    gone, unless the job had the same arguments.
     """
-    warnings = _check_source(manifest, source, paths)
+    warnings = _check_source(manifest, source)
     _check_options(manifest, options)
     rejected = manifest.facts.get("rejected", 0)
     if isinstance(rejected, int) and rejected > max_rejected:
@@ -215,8 +213,8 @@ def cut_since(writer: LogDirWriter, manifest: Manifest) -> list[str]:
     ]
 
 
-def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
-    recorded = manifest.facts.get("source")
+def _check_source(manifest: Manifest, source: Source) -> list[str]:
+    recorded, wanted = manifest.facts.get("source"), source.to_json()
     if not isinstance(recorded, dict):
         raise _taken(manifest, "that wrote a DataFrame")
     for name in sorted({*wanted, *recorded} - {"paths"}):
@@ -226,7 +224,7 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
             raise _taken(manifest, reason)
     has_same_arguments = recorded.get("paths") == wanted["paths"]
     try:
-        files = list_files(paths)
+        files = listed(source)
         found = file_facts(files)
     except SourceError as error:
         if not has_same_arguments:

@@ -1,8 +1,8 @@
 """One reader for each format: tasks of Spark use it, and so does this process.
 
     source_rank      the file: arguments as given, then path
-    source_position  where the line begins in the file (text, json); 0 (csv, parquet)
-    source_row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
+    source_position  where the record begins in the file; 0 (csv, parquet)
+    source_row       its ordinal (description.py says in what)
     key, value       bytes or null
     rejected         null, or why the record cannot be decoded; key and value are null then
 
@@ -20,9 +20,10 @@ from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Tasks
+from kminilog.jobs.source.topic_columns import TopicColumns
 
 Item = TypeVar("Item")
-AnyColumns = ParquetColumns | FileColumns
+AnyColumns = ParquetColumns | FileColumns | TopicColumns
 
 
 class Columns(Protocol[Item]):
@@ -51,4 +52,6 @@ def columns_of(
     """
     if source.format == "parquet":
         return ParquetColumns.of(source, files)
+    if source.format == "kminilog":
+        return TopicColumns.of(source, files)
     return FileColumns.of(source, files, tasks)

@@ -1,8 +1,9 @@
 """What a source is: its files, its format, and what of it is key and value. Where a record stands.
 
     rank      the file: arguments as given, then path
-    position  where the line begins in the file (text, json); 0 (csv, parquet)
-    row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
+    position  where the line or the message begins in the file; 0 (csv, parquet)
+    row       ordinal in the file (csv, parquet), or in the piece of it that one task reads (text,
+              json, kcat), or in the segment (kminilog)
 
 These three numbers together are the *place* of a record; places are in source order. This module
 reads no records.
@@ -13,14 +14,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import check_content, open_decompressed
-from kminilog.jobs.source.source_files import SourceFile, list_files, path_of
+from kminilog.jobs.source.source_files import (
+    SourceFile,
+    changed,
+    is_unchanged,
+    list_files,
+    path_of,
+)
+from kminilog.jobs.source.source_topics import check_other_topic, offset_at, segments_of
 from kminilog.regex import compile_regex
 
-FORMATS = ("text", "csv", "json", "parquet")
+FORMATS = ("text", "csv", "json", "parquet", "kcat", "kminilog")
+_WITH_ROWS = ("csv", "parquet")
+_OF_MESSAGES = ("kcat", "kminilog")  # which have keys and values of their own
 _READ_BYTES = 1 << 20
 _MOST_NAMES = 20  # that an error lists
 _ROW_ID = "monotonically_increasing_id"  # Spark's number of a row
@@ -34,7 +45,8 @@ class Source:
     bytes of the whole record. Its key is group 1, or the whole match if it has no group; no match
     is no key. `value` is a column; None is the whole record: the line (text, json), or the row as
     JSON (csv, parquet). A column may be a member of another one, `a.b`, or a folder of the file's
-    path, `a=1`, which is text as it stands there. Text has one column, `value`.
+    path, `a=1`, which is text as it stands there. Text has one column, `value`. Messages (kcat,
+    kminilog) have their own key and value, and neither columns nor a regex.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +58,11 @@ class Source:
 
     def __str__(self) -> str:
         return ", ".join(self.paths)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the place of a record is its row, and not where it begins in its file."""
+        return self.format in _WITH_ROWS
 
     @property
     def needs_whole(self) -> bool:
@@ -60,8 +77,14 @@ class Source:
 
     def is_what_was_read(self, job_paths: Sequence[str]) -> bool:
         """Tell if a job with these arguments has read this very source; links count too."""
-        own = [os.path.realpath(path_of(path)) for path in self.paths]
-        return self != DATAFRAME and own == [*map(os.path.realpath, job_paths)]
+        own = [self._real_path(path_of(path)) for path in self.paths]
+        return self != DATAFRAME and own == [*map(self._real_path, job_paths)]
+
+    def _real_path(self, path: str) -> str:
+        directory, sign, topic = path.rpartition(":")
+        if self.format != "kminilog" or not sign:
+            return os.path.realpath(path)
+        return f"{os.path.realpath(directory)}:{topic}"
 
 
 DATAFRAME = Source(("a DataFrame",), "dataframe")
@@ -105,8 +128,11 @@ def locations(
         return
     for rank, group in groupby(places, key=lambda place: place.rank):
         path = files[rank].path
-        if source.format in ("csv", "parquet"):
+        if source.has_rows:
             yield from (Location(path, "row", place.row + 1) for place in group)
+            continue
+        if source.format == "kminilog":
+            yield from _offsets(source, path, group)
             continue
         line, position = 1, 0
         with open_decompressed(path) as file:
@@ -119,19 +145,65 @@ def locations(
                 yield Location(path, "line", line)
 
 
-def files_of(source: Source) -> list[SourceFile]:
-    """Return the files of a source in source order; see `list_files`.
+def _offsets(source: Source, path: str, places: Iterable[Place]) -> Iterator[Location]:
+    segments = {found.file.path: found.segment for found in segments_of(source.paths)}
+    for place in places:
+        offset = offset_at(segments[path], place.position) if path in segments else None
+        if offset is None:
+            raise changed(path)
+        yield Location(path, "offset", offset)
 
-    In all formats but Parquet, reads the first bytes of each file. Raises SourceError for what
-    `list_files` or `check_content` refuses. A DataFrame has none.
+
+def files_of(source: Source) -> list[SourceFile]:
+    """Return the files of a source in source order; see `list_files` and `segments_of`.
+
+    In all formats but Parquet and kminilog, reads the first bytes of each file. Raises SourceError
+    for what these two or `check_content` refuse. A DataFrame has none.
     """
-    if source == DATAFRAME:
-        return []
-    files = list_files(source.paths)
-    if source.format != "parquet":
+    files = listed(source)
+    if source.format not in ("parquet", "kminilog"):
         for file in files:
             check_content(file.path)
     return files
+
+
+def listed(source: Source) -> list[SourceFile]:
+    """Return the files of a source as `files_of` does, without a look into them."""
+    if source == DATAFRAME:
+        return []
+    if source.format == "kminilog":
+        return [found.file for found in segments_of(source.paths)]
+    return list_files(source.paths)
+
+
+def check_unchanged(source: Source, files: Sequence[SourceFile]) -> None:
+    """Raise SourceError if a source has other files now than when they were listed.
+
+    A file that has changed, is gone or is new counts. Costs what listing does.
+    """
+    for file in files:
+        if not is_unchanged(file):
+            raise changed(file.path)
+    known = {file.path for file in files}
+    for file in listed(source):
+        if file.path not in known:
+            raise SourceError(
+                file.path, reason="it came after the source was listed; read it again"
+            )
+
+
+def check_outside(source: Source, files: Sequence[SourceFile], log_dir: Path, topic: str) -> None:
+    """Raise SourceError for a file below the log dir that a job writes to.
+
+    Another topic of this log dir may be a source, but not `topic` itself.
+    """
+    if source.format == "kminilog":
+        check_other_topic(source.paths, log_dir, topic)
+        return
+    inside = os.path.realpath(log_dir)
+    for file in files:
+        if os.path.commonpath([inside, os.path.realpath(file.path)]) == inside:
+            raise SourceError(file.path, reason=f"it is a file of the log dir {log_dir} itself")
 
 
 def folder_columns(file: SourceFile) -> dict[str, str]:
@@ -164,7 +236,7 @@ def check_columns(
     `columns` are those in the file, `folders` those of its path. A row as JSON uses them all.
     """
     of_name = Counter([*columns, *folders])
-    is_row = source.needs_whole and source.format in ("csv", "parquet")
+    is_row = source.needs_whole and source.has_rows
     for name in of_name if is_row else filter(None, (source.key, source.value)):
         if of_name[name] > 1:
             both = "a folder of its path and a column have" if name in folders else "it has twice"
@@ -179,9 +251,15 @@ def no_column(where: object, name: str, names: Sequence[str]) -> SourceError:
 
 
 def check_options(source: Source) -> None:
-    """Raise SourceError for an unknown format, two kinds of keys or a wrong regex."""
+    """Raise SourceError for an unknown format, a wrong regex, or a key or a value too many."""
     if source.format not in FORMATS:
         reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
+        raise SourceError(str(source), reason=reason)
+    if (
+        source.format in _OF_MESSAGES
+        and (source.key, source.key_regex, source.value) != (None,) * 3
+    ):
+        reason = f"messages of {source.format} have their own key and value: name neither"
         raise SourceError(str(source), reason=reason)
     if source.key is not None and source.key_regex is not None:
         raise SourceError(str(source), reason="give a key column or a key regex, not both")

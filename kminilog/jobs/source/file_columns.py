@@ -1,4 +1,4 @@
-"""Keys and values of text, CSV and JSON files: columns, members, folders, or whole records.
+"""Keys and values of text, CSV, JSON and kcat files: columns, members, folders, or whole records.
 
 Text has one column, the line. This module knows what of a record is key and value; how records are
 found in the bytes is known to line_columns.py, csv_columns.py and json_columns.py. Source: ours.
@@ -18,7 +18,7 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source.csv_columns import csv_pieces, read_fields
 from kminilog.jobs.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.jobs.source.formats import csv_columns, json_object
-from kminilog.jobs.source.json_columns import has_member, members_of
+from kminilog.jobs.source.json_columns import has_member, members_of, messages_of
 from kminilog.jobs.source.line_columns import read_lines, search
 from kminilog.jobs.source.pieces import Piece, groups_of, pieces_of
 from kminilog.jobs.source.places import records_of
@@ -77,7 +77,8 @@ class FileColumns:
 
         Raises SourceError for a file that cannot be read.
         """
-        read = {"text": self._text, "csv": self._csv, "json": self._json}[self.source.format]
+        readers = {"text": self._text, "csv": self._csv, "json": self._json, "kcat": self._kcat}
+        read = readers[self.source.format]
         for piece in pieces:
             yield from read(piece)
 
@@ -98,6 +99,14 @@ class FileColumns:
                 if name in self.folders[piece.rank] and has_member(lines, name):
                     check_columns(self.source, piece.path, [name], self.folders[piece.rank])
             yield self._records(piece, rows, positions, columns, lines, rejected)
+
+    def _kcat(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+            is_first = bool(len(lines)) and int(positions[0]) == 0
+            found = messages_of(lines, is_first=is_first)
+            rows = np.arange(row, row + len(lines))
+            places = positions[found.kept], rows[found.kept]
+            yield records_of(piece.rank, *places, found.key, found.payload, found.rejected)
 
     def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         source, folders = self.source, self.folders[piece.rank]

@@ -1,14 +1,20 @@
-"""CSV and JSON lines: from bytes to the fields of records, exactly, or an error.
+"""CSV, JSON lines, lines of kcat: from bytes to the fields of records, exactly, or an error.
 
     csv    RFC 4180: quotes are doubled, fields may hold newlines; an empty field, quoted or not,
            is null; each record has as many fields as the first; lines without anything are skipped
     json   one object a line; a member that is a string is its text, null is null, and anything else
            (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
+    kcat   a message as `kcat -J` prints it: its members key and payload are strings or null; blank
+           lines are skipped
+
+kcat writes each byte from 128 on as it is, also where a string is then no UTF-8. Such bytes are
+kept as they are. But what kcat has decoded (-s avro) says no longer which bytes the message has.
 
 A CSV record with a wrong number of fields is *rejected*. So are a JSON line that is not an object
-or has too many levels, and invalid UTF-8 in either format. A rejected record keeps its place, and
-has a reason instead of fields. Some faults make it impossible to read on: a quote that is never
-closed, a header that differs, a broken file. They raise SourceError. Bytes are never replaced.
+or has too many levels, invalid UTF-8 in either format, and a line of kcat that does not say which
+bytes key and payload have. A rejected record keeps its place, and has a reason instead of fields.
+Some faults make it impossible to read on: a quote that is never closed, a header that differs, a
+broken file. They raise SourceError. Bytes are never replaced.
 Compressed files are decompressed, or refused (compression.py). This module is exact and slow;
 csv_columns.py and json_columns.py are fast, and ask it wherever they are in doubt.
 
@@ -38,6 +44,7 @@ import numpy as np
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import open_decompressed
+from kminilog.settings import INT64_MAX
 
 # ---- how many levels a JSON line has
 
@@ -302,6 +309,62 @@ def json_fields(
     except (ValueError, RecursionError) as error:
         return [None] * len(columns), f"it is no JSON object: {error}"
     return fields, None
+
+
+class KcatMessage(NamedTuple):
+    """A message as `kcat -J` tells it; partition and offset are None if the line has none."""
+
+    key: bytes | None
+    payload: bytes | None
+    partition: int | None
+    offset: int | None
+
+
+KCAT_DECODED = ("key_error", "key_schema_id", "payload_error", "value_schema_id")
+"""The members by which kcat says that a key or a payload is not as the message has it."""
+
+_KCAT_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_SURROGATE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
+
+
+def kcat_message(line: bytes, *, is_first: bool) -> KcatMessage:
+    r"""Return the message of a line that `kcat -J` has printed.
+
+    `is_first`: a byte order mark may stand in front of it. Raises ValueError, in one line, for a
+    line that does not say which bytes key and payload have, and RecursionError.
+
+    >>> kcat_message(b'{"offset": 7, "key": null, "payload": "a\\u0000\xff"}', is_first=False)
+    KcatMessage(key=None, payload=b'a\x00\xff', partition=None, offset=7)
+    """
+    if is_too_deep(line):
+        raise ValueError(f"its objects and lists have more than {MOST_LEVELS} levels")
+    text = line.decode("utf-8", "surrogateescape").removeprefix(_BYTE_ORDER_MARK * is_first)
+    members = _KCAT_DECODER.decode(text)
+    if not isinstance(members, dict):
+        raise ValueError("not an object")
+    if decoded := [name for name in KCAT_DECODED if name in members]:
+        raise ValueError(f"its {decoded[0]} says that kcat has decoded it; leave out `-s avro`")
+    is_utf8 = _is_unicode([text])
+    if not is_utf8 and _SURROGATE.search(line):
+        raise ValueError("it is not valid UTF-8, and has escapes of halves of pairs")
+    how = "strict" if is_utf8 else "surrogateescape"
+    key, payload = (_kcat_bytes(members, name, how) for name in ("key", "payload"))
+    partition, offset = (natural(members.get(name)) for name in ("partition", "offset"))
+    return KcatMessage(key, payload, partition, offset)
+
+
+def _kcat_bytes(members: dict[str, Any], name: str, how: str) -> bytes | None:
+    if name not in members:
+        raise ValueError(f"it has no member {name!r}")
+    value = members[name]
+    if not isinstance(value, str | None):
+        raise ValueError(f"its {name} is no string, so nobody knows its bytes")
+    return None if value is None else value.encode("utf-8", how)
+
+
+def natural(value: object) -> int | None:
+    """Return a value that may be a partition or an offset; None for any other one."""
+    return value if type(value) is int and 0 <= value <= INT64_MAX else None
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The place of a record as one number, in source order.
 
-    rank of the file | position of the line (text, json) or number of the row (csv, parquet)
+    rank of the file | where the record begins in it, or the number of its row (csv, parquet)
 
 Sorting one number is cheaper than comparing the three columns of a place. Source: ours.
 """
@@ -29,7 +29,7 @@ class Order(NamedTuple):
     @classmethod
     def of(cls, source: Source, files: int) -> "Order":
         """Return the order of a source with so many files."""
-        return cls(63 - files.bit_length(), source.format in ("text", "json"))
+        return cls(63 - files.bit_length(), not source.has_rows)
 
     def numbers(self, places: Places) -> Integers:
         """Return the number of each place."""

@@ -1,6 +1,6 @@
 """A few records read once more, by their places: for a report, which shows what they hold.
 
-    text, JSON lines    the line itself: its place says at which byte it begins
+    lines, messages     the record itself: its place says at which byte it begins
     Parquet             its row group, up to the row
     CSV                 its piece, if tasks have cut the file; else the file up to the record
     compressed          the file, up to the record
@@ -25,6 +25,8 @@ from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.pieces import Piece
 from kminilog.jobs.source.source_files import SourceFile, is_unchanged
+from kminilog.jobs.source.topic_columns import TopicColumns
+from kminilog.storage.log_file import message_at
 from kminilog.verification.both_sides import KeyValue
 
 MOST_BYTES = 1 << 30
@@ -69,6 +71,8 @@ def _read(
     source: Source, columns: AnyColumns, file: SourceFile, places: Sequence[Place]
 ) -> tuple[dict[Place, KeyValue | str], str]:
     """Return what is found in a file, and the reason why the rest is not."""
+    if isinstance(columns, TopicColumns):
+        return dict(_messages(columns, file, places)), CHANGED
     batches: Iterator[Any]
     if isinstance(columns, FileColumns):
         pieces = _pieces(columns, file, places)
@@ -84,6 +88,15 @@ def _read(
         if len(known) == len(places):
             break
     return known, CHANGED
+
+
+def _messages(
+    columns: TopicColumns, file: SourceFile, places: Sequence[Place]
+) -> Iterator[tuple[Place, KeyValue]]:
+    segment = next(piece.segment for piece in columns.pieces if piece.rank == file.rank)
+    for place in places:
+        if message := message_at(segment.dialect, segment.log_path, place.position):
+            yield place, KeyValue(message.key, message.value)
 
 
 def _pieces(columns: FileColumns, file: SourceFile, places: Sequence[Place]) -> list[Piece]:
@@ -110,13 +123,13 @@ def _row_groups(
 
 
 def _within(source: Source, place: Place) -> int:
-    return place.position if source.format in ("text", "json") else place.row
+    return place.row if source.has_rows else place.position
 
 
 def _of_batch(
     source: Source, batch: Any, wanted: Mapping[int, Place]
 ) -> dict[Place, KeyValue | str]:
-    name = "source_position" if source.format in ("text", "json") else "source_row"
+    name = "source_row" if source.has_rows else "source_position"
     numbers = batch.column(name).to_numpy()
     found: dict[Place, KeyValue | str] = {}
     for slot in np.flatnonzero(np.isin(numbers, list(wanted))).tolist():

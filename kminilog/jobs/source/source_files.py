@@ -87,30 +87,6 @@ def is_unchanged(file: SourceFile) -> bool:
     return stamp == (file.size_bytes, file.changed_ns, file.inode)
 
 
-def check_unchanged(paths: Sequence[str], files: Sequence[SourceFile]) -> None:
-    """Raise SourceError if a source has other files now than when they were listed.
-
-    A file that has changed, is gone or is new counts. Costs what `list_files` does.
-    """
-    for file in files:
-        if not is_unchanged(file):
-            raise changed(file.path)
-    known = {file.path for file in files}
-    for file in list_files(paths) if files else []:
-        if file.path not in known:
-            raise SourceError(
-                file.path, reason="it came after the source was listed; read it again"
-            )
-
-
-def check_outside(files: Sequence[SourceFile], directory: str) -> None:
-    """Raise SourceError for a file below a directory, such as the log dir that is written to."""
-    inside = os.path.realpath(directory)
-    for file in files:
-        if os.path.commonpath([inside, os.path.realpath(file.path)]) == inside:
-            raise SourceError(file.path, reason=f"it is a file of the log dir {directory} itself")
-
-
 def changed(path: str) -> SourceError:
     """Return the error for a file that changes while it is read."""
     return SourceError(path, reason="it was changed while it was read; read a copy of it")

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 HEADER = struct.Struct(">qiI")
 ENTRY = struct.Struct(">ii")
 _INT = struct.Struct(">i")
-FORMATS = ("text", "csv", "json", "parquet")
+FORMATS = ("text", "csv", "json", "parquet", "kcat", "kminilog")
 KEY_REGEX = r"^(k\d+)="
 
 
@@ -72,11 +72,21 @@ def keys_of(partition: int, partitions: int, wanted: int, *, start: int = 0) -> 
     return found
 
 
+def encode(offset: int, key: bytes | None, rest: bytes, attributes: int = 0) -> bytes:
+    """Return a message; `rest` is what follows its key."""
+    covered = struct.pack(">bbi", 0, attributes, -1 if key is None else len(key))
+    covered += (key or b"") + rest
+    return HEADER.pack(offset, len(covered) + 4, zlib.crc32(covered)) + covered
+
+
 # ---- the source
 
 
 class SourceFile:
-    """The one file of a source: its records, in order, in one of four formats."""
+    """The one file of a source: its records, in order, in one of the formats.
+
+    `name` is how a command names the source. A topic has one partition of one segment.
+    """
 
     def __init__(self, directory: Path, form: str, partitions: int) -> None:
         """Write a source: for each partition three keys, for each key three records.
@@ -84,6 +94,13 @@ class SourceFile:
         Two records of a key follow each other, the third one comes later.
         """
         self.path, self.form, self.partitions = directory / f"source.{form}", form, partitions
+        self.name = str(self.path)
+        if form == "kminilog":
+            log_dir, self.path = self.path, self.path / "copied-0" / f"{0:020}.log"
+            self.name = f"{log_dir}:copied"
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            about = {"topic": "copied", "partitions": 1, "dialect": "documented", "config": {}}
+            (log_dir / "copied.json").write_text(json.dumps(about))
         keys = [keys_of(partition, partitions, 3) for partition in range(partitions)]
         self._numbers = count(1)
         self.records: list[Record] = []
@@ -105,8 +122,11 @@ class SourceFile:
 
     def place(self, record: Record) -> str:
         """Return where a record is, as its reader counts: from 1, without a header."""
-        unit = "line" if self.form in ("text", "json") else "row"
-        return f"{self.path}, {unit} {self.records.index(record) + 1}"
+        number = self.records.index(record)
+        if self.form == "kminilog":
+            return f"{self.path}, offset {number}"
+        unit = "row" if self.form in ("csv", "parquet") else "line"
+        return f"{self.path}, {unit} {number + 1}"
 
     def write(self) -> None:
         rows = [(r.key.decode() if r.key else None, r.value.decode()) for r in self.records]
@@ -118,6 +138,12 @@ class SourceFile:
         elif self.form == "json":
             lines = [json.dumps({"k": key, "v": value}) + "\n" for key, value in rows]
             self.path.write_text("".join(lines))
+        elif self.form == "kcat":
+            lines = [json.dumps({"key": key, "payload": value}) + "\n" for key, value in rows]
+            self.path.write_text("".join(lines))
+        elif self.form == "kminilog":
+            stored = [encode(n, r.key, r.value) for n, r in enumerate(self.records)]
+            self.path.write_bytes(b"".join(stored))
         else:
             keys, values = (pa.array(column, pa.string()) for column in zip(*rows, strict=True))
             pq.write_table(pa.table({"k": keys, "v": values}), self.path, row_group_size=40)
@@ -177,10 +203,8 @@ class LogFiles:
         return next(s for s in self.segments[partition] if message in s)
 
     def encode(self, offset: int, message: Message) -> bytes:
-        key, value = message.key, message.value
-        covered = struct.pack(">bbi", 0, message.attributes, -1 if key is None else len(key))
-        covered += (key or b"") + (_INT.pack(len(value)) if self.is_kafkas else b"") + value
-        return HEADER.pack(offset, len(covered) + 4, zlib.crc32(covered)) + covered
+        length = _INT.pack(len(message.value)) if self.is_kafkas else b""
+        return encode(offset, message.key, length + message.value, message.attributes)
 
     def write(self, *partitions: int) -> None:
         """Write whole partitions anew: offsets from 0 on, names, crcs and indexes are right."""

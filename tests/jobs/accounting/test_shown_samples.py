@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.format.dialect import Dialect
+from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.accounting.source_check import ShownSamples
@@ -27,6 +27,8 @@ from kminilog.jobs.source.reading_again import records_at
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
 from kminilog.verification.both_sides import KeyValue
 from tests.log_content import Content, write_anew
 
@@ -47,6 +49,16 @@ def write_source(kind: str, directory: Path) -> Source:
         pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=16)
     elif kind == "csv":
         path.write_text("id,text\n" + "".join(f'{k},"{v}"\n' for k, v in PAIRS))
+    elif kind == "kcat":
+        lines = [json.dumps({"key": k, "payload": v}) + "\n" for k, v in PAIRS]
+        path.write_text("\n".join(lines))
+    elif kind == "kminilog":
+        with LogDirWriter.open(path, create=True) as writer:
+            topic = Topic("orders", 1, KAFKA)
+            writer.create_topic(topic)
+            pairs = [(k.encode(), v.encode()) for k, v in PAIRS]
+            writer.log(topic.partition(0)).append(pairs)
+        return Source((f"{path}:orders",), kind)
     elif kind == "json":
         path.write_text("\n".join(json.dumps(row) + "\n" for row in rows))  # every second is blank
     else:
@@ -54,6 +66,8 @@ def write_source(kind: str, directory: Path) -> Source:
         path.write_bytes(gzip.compress(data) if kind == "txt.gz" else data)
     if kind.startswith("txt"):
         return Source((str(path),), key_regex="^([^:]*):")
+    if kind == "kcat":
+        return Source((str(path),), kind)
     return Source((str(path),), format=kind, key="id", value="text")
 
 
@@ -64,7 +78,7 @@ def damage(content: Content) -> None:
     del other[4], one[-1]
 
 
-@pytest.fixture(params=["txt", "txt.gz", "csv", "json", "parquet"])
+@pytest.fixture(params=["txt", "txt.gz", "csv", "json", "parquet", "kcat", "kminilog"])
 def source(request, tmp_path):
     return write_source(request.param, tmp_path)
 
@@ -120,7 +134,7 @@ def test_samples_show_the_record_and_the_message(log_dir, source):
 
 def test_place_and_record_belong_together(source):
     files = files_of(source)
-    unit = "position" if source.format in ("text", "json") else "row"
+    unit = "row" if source.has_rows else "position"
     batches = list(_batches(source))
     every = {
         Place(0, *((number, 0) if unit == "position" else (0, number))): KeyValue(key, value)
@@ -143,11 +157,11 @@ def _batches(source: Source) -> Any:
 
 
 def test_a_source_that_changes_meanwhile_is_said(log_dir, source):
-    path = Path(source.paths[0])
+    path = files_of(source)[0].path
     init = ShownSamples.__init__
 
     def changed(self, *arguments):
-        time_ns = path.stat().st_mtime_ns + 1
+        time_ns = os.stat(path).st_mtime_ns + 1
         os.utime(path, ns=(time_ns, time_ns))
         init(self, *arguments)
 
@@ -163,7 +177,7 @@ def test_a_source_that_changes_meanwhile_is_said(log_dir, source):
 
 def test_a_source_that_has_gone_meanwhile_is_said(source):
     files = files_of(source)
-    Path(source.paths[0]).unlink()
+    os.unlink(files[0].path)
     place = Place(0, 0, 0)
     assert records_at(source, files, [place]) == {place: reading_again.CHANGED}
 

@@ -56,12 +56,15 @@ LOGS = [
     ("csv", "documented"),
     ("json", "kafka"),
     ("parquet", "kafka"),
+    ("kcat", "documented"),
+    ("kminilog", "kafka"),
 ]
 EVERY_DAY = [
     ("log", "text", "documented"),
     ("log", "parquet", "kafka"),
     ("places and source", "csv", "kafka"),
     ("places and source", "json", "documented"),
+    ("places and source", "kminilog", "kafka"),
 ]
 
 
@@ -72,7 +75,8 @@ class Scene:
         self.directory = directory
         self.source = SourceFile(directory, form, partitions)
         columns = {"key_regex": KEY_REGEX} if form == "text" else {"key": "k", "value": "v"}
-        self._asked = Source((str(self.source.path),), form, **columns)
+        columns = {} if form in ("kcat", "kminilog") else columns
+        self._asked = Source((self.source.name,), form, **columns)
         ingest_with(
             LocalIngest(),
             directory / "log",
@@ -278,5 +282,5 @@ def test_both_engines_name_all_changes_of_one_log(spark, scene_of, group, form, 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", CHANGES)
 def test_both_engines_name_each_change(spark, scene_of, name, form, dialect):
-    number = FORMATS.index(form) + 4 * (dialect == "kafka")
+    number = FORMATS.index(form) + len(FORMATS) * (dialect == "kafka")
     check_one(scene_of(form, dialect, 3), name, number, [LocalEngine(), SparkEngine(spark)])

@@ -42,7 +42,7 @@ def manifest_of(*paths: str, **reading: Any) -> Manifest:
 def check(manifest: Manifest, *paths: str, max_rejected: int = 1, **changes: Any) -> list[str]:
     reading = {name: changes.pop(name) for name in ("format", "key", "value") if name in changes}
     source, asked = Source(paths, **reading), {**OPTIONS, **changes}
-    return check_ingest(manifest, source.to_json(), paths, asked, max_rejected=max_rejected)
+    return check_ingest(manifest, source, asked, max_rejected=max_rejected)
 
 
 def test_check_ingest_takes_other_names_of_the_same_files(folder):

@@ -8,7 +8,8 @@ from urllib.parse import quote
 import pytest
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source.source_files import check_outside, check_unchanged, list_files
+from kminilog.jobs.source.description import Source, check_outside, check_unchanged
+from kminilog.jobs.source.source_files import list_files
 
 
 @pytest.fixture
@@ -114,10 +115,10 @@ def change_inode(path: Path) -> None:
 @pytest.mark.parametrize("change", [change_size, change_time, change_inode, Path.unlink])
 def test_check_unchanged_names_the_file_that_has_changed(folder, change):
     files = list_files([str(folder)])
-    check_unchanged([str(folder)], files)
+    check_unchanged(Source((str(folder),)), files)
     change(folder / "b.log")
     with pytest.raises(SourceError, match=r"b\.log: it was changed while it was read"):
-        check_unchanged([str(folder)], files)
+        check_unchanged(Source((str(folder),)), files)
 
 
 def test_empty_name_is_refused_and_is_not_the_root():
@@ -161,7 +162,7 @@ def test_file_that_is_new_since_the_listing_is_named(folder):
     files = list_files(paths)
     (folder / "aa.log").write_bytes(b"x")
     with pytest.raises(SourceError, match=r"aa\.log: it came after the source was listed"):
-        check_unchanged(paths, files)
+        check_unchanged(Source(tuple(paths)), files)
 
 
 def test_files_below_a_link_to_a_directory_are_read_and_loops_end(folder, tmp_path):
@@ -220,8 +221,8 @@ def test_directory_that_cannot_be_read_is_named(tmp_path, pattern):
 
 
 def test_files_of_the_log_dir_itself_are_refused(folder, tmp_path):
-    files = list_files([str(folder)])
-    check_outside(files, str(tmp_path / "elsewhere"))
-    check_outside(files, str(folder) + "2")
+    source, files = Source((str(folder),)), list_files([str(folder)])
+    check_outside(source, files, tmp_path / "elsewhere", "t")
+    check_outside(source, files, Path(f"{folder}2"), "t")
     with pytest.raises(SourceError, match=r"c\.log: it is a file of the log dir .*sub itself"):
-        check_outside(files, str(folder / "sub"))
+        check_outside(source, files, folder / "sub", "t")

@@ -14,8 +14,8 @@ from kminilog.jobs.accounting.rejections import Rejections
 from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
-from kminilog.jobs.source import pieces, tasks
-from kminilog.jobs.source.description import Source
+from kminilog.jobs.source import pieces, tasks, topic_columns
+from kminilog.jobs.source.description import FORMATS, Source
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.spark.ingest.job import ingest
@@ -26,9 +26,12 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from tests.jobs.source.test_file_columns import CSV, JSON, LINES
+from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_parquet_columns import columns_of, make_source, source_of
+from tests.jobs.source.test_topic_columns import pairs_of, write_topic
 from tests.log_content import content_of, files_of
 
+KCAT = b"".join(line(n % 3, n, *pair) + b"\n" for n, pair in enumerate(pairs_of(KAFKA, 0) * 9))
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)
 
 
@@ -38,24 +41,28 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
     directory = tmp_path / "source"
     if request.param == "parquet":
         return source_of(make_source(directory), value=None)
+    if request.param == "kminilog":
+        return write_topic(directory, KAFKA, partitions=7)  # with null values
     directory.mkdir()
     head = "键,b c,d\n".encode() if request.param == "csv" else b""
-    content = {"text": LINES, "csv": CSV, "json": JSON}[request.param]
+    content = {"text": LINES, "csv": CSV, "json": JSON, "kcat": KCAT}[request.param]
     (directory / "a.txt").write_bytes(head + content)
     (directory / "b.gz").write_bytes(gzip.compress(head + content[: len(content) // 3]))
     options = {
         "text": {"key_regex": r"k\d+"},
         "csv": {"key": "键", "value": "b c"},
         "json": {"key": "k", "value": "v"},
+        "kcat": {},
     }
     return Source((str(directory),), request.param, **options[request.param])
 
 
-@pytest.mark.parametrize("source", ["text", "csv", "json", "parquet"], indirect=True)
+@pytest.mark.parametrize("source", list(FORMATS), indirect=True)
 def test_ingest_writes_the_same_files_by_both_plans_and_without_spark(
     spark, tmp_path, dialect, source, monkeypatch
 ):
     monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
+    monkeypatch.setattr(topic_columns, "SPLIT_BYTES", 100)
     monkeypatch.setattr(tasks, "LEAST_BYTES", 1)
     options = {"dialect": dialect, "settings": SMALL, "partitions": 3, "max_rejected": 1000}
     options |= {"topic": "t", "job_id": "job"}

@@ -1,0 +1,125 @@
+"""A topic of another log dir as a source: its segments are the files.
+
+    /backup/log:orders    orders-0/…000.log  orders-0/…368.log  orders-1/…000.log ...
+
+Source order is: arguments as given, then partition, then segment. A job that is being published
+there is left out, as for every reader. This module does not read messages. Source: ours.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.errors import KMiniLogError, SourceError, UnknownTopicOrPartitionError
+from kminilog.jobs.source.source_files import SourceFile, changed
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
+from kminilog.storage.files import regular_status
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_file import message_at
+from kminilog.storage.segment import Segment
+from kminilog.storage.topics import Topic
+from kminilog.text import offsets
+
+
+class SourceSegment(NamedTuple):
+    """A segment of a source. The next one must begin with `following_offset`; None if it is last.
+
+    `file` is how a source knows it. A log is known to have been on the disk up to `known_end`,
+    which is 0 for a segment that is not the last one.
+    """
+
+    file: SourceFile
+    segment: Segment
+    following_offset: int | None
+    known_end: int
+
+
+def segments_of(arguments: Sequence[str]) -> list[SourceSegment]:
+    """Return the segments of topics, each given as DIR:TOPIC, in source order.
+
+    O(segments); reads no message. Raises SourceError for an argument that names no topic, for a
+    topic that is named twice, and for a segment that cannot be opened.
+    """
+    found: list[SourceSegment] = []
+    known: set[str] = set()
+    for argument in arguments:
+        directory, topic = _topic_of(argument)
+        for segment, following_offset, known_end in _listed(directory, topic, argument):
+            path = str(segment.log_path)
+            if os.path.realpath(path) in known:
+                raise SourceError(argument, reason="another argument names this topic already")
+            known.add(os.path.realpath(path))
+            file = _file(len(found), path)
+            found.append(SourceSegment(file, segment, following_offset, known_end))
+    if not found:
+        reason = "name at least one topic, as DIR:TOPIC"
+        raise SourceError("(none)", reason=reason if not arguments else "no partition has segments")
+    return found
+
+
+def offset_at(segment: Segment, position: int) -> int | None:
+    """Return the offset of the message that begins at a byte of a segment; None if none does."""
+    message = message_at(segment.dialect, segment.log_path, position)
+    return message and message.offset
+
+
+def check_other_topic(arguments: Sequence[str], log_dir: Path, topic: str) -> None:
+    """Raise SourceError if one of these topics is the one that a job writes to."""
+    for argument in arguments:
+        directory, found = _topic_of(argument)
+        if found.name == topic and directory.path.resolve() == log_dir.resolve():
+            raise SourceError(argument, reason="the job writes to this very topic; name another")
+
+
+def _topic_of(argument: str) -> tuple[LogDir, Topic]:
+    directory, sign, name = argument.rpartition(":")
+    if not sign or not directory or not name:
+        raise SourceError(argument, reason="name a topic of a log dir as DIR:TOPIC")
+    if not os.path.isdir(directory):
+        raise SourceError(argument, reason=f"{directory} is no directory")
+    try:
+        log_dir = LogDir(os.path.abspath(directory))  # tasks run elsewhere
+        return log_dir, log_dir.topic(name)
+    except UnknownTopicOrPartitionError:
+        there = ", ".join(one.name for one in log_dir.topics(lambda error: None)) or "none"
+        reason = f"{directory} has no topic {name}; there is: {there}"
+        raise SourceError(argument, reason=reason) from None
+    except KMiniLogError as error:
+        raise SourceError(argument, reason=str(error)) from None
+
+
+def _listed(
+    log_dir: LogDir, topic: Topic, argument: str
+) -> Iterator[tuple[Segment, int | None, int]]:
+    """Yield each segment of a topic, the first offset of the next one, and the known end.
+
+    Raises SourceError for a partition that has lost its directory or its beginning.
+    """
+    ends, starts = (
+        read_checkpoint(log_dir.path, name) for name in (CHECKPOINT_FILE, LOG_START_FILE)
+    )
+    for reader in log_dir.readers(topic):
+        place = reader.topic_partition
+        try:
+            segments = reader.segments()
+        except (KMiniLogError, OSError) as error:
+            raise SourceError(argument, reason=str(error)) from None
+        start, end = starts.get(place, 0), ends.get(place, 0)
+        first = segments[0].first_offset if segments else end
+        if place in starts and start < first:
+            gone = f"{offsets(range(start, first), 'are')} gone"
+            raise SourceError(argument, reason=f"{place}: {gone}; retention has not deleted them")
+        firsts = [segment.first_offset for segment in segments]
+        yield from zip(segments, [*firsts[1:], None], [*[0] * len(firsts[1:]), end], strict=True)
+
+
+def _file(rank: int, path: str) -> SourceFile:
+    try:
+        status = regular_status(Path(path))
+    except FileNotFoundError:
+        raise changed(path) from None
+    except OSError as error:
+        raise SourceError(path, reason=error.strerror or str(error)) from None
+    times = status.st_mtime_ns, status.st_ino
+    return SourceFile(rank, path, status.st_size, None, *times)

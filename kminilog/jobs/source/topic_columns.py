@@ -1,0 +1,149 @@
+"""Keys and values of the messages of topics, as they are: null is null, and empty is empty.
+
+    pieces    large segments are cut where an index entry points to a message
+    read      every byte of a piece must belong to a valid message with the next offset
+
+So a piece ends where the next one begins, and a segment where the next one does. Damage, a gap, a
+compressed or an unfinished message end the reading with their place: a copy of a damaged log would
+hide what the log has lost. The index is only a hint. Source: ours.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from kminilog.columns.message_batches import batches_in_turn
+from kminilog.columns.windows import index_hints
+from kminilog.errors import SourceError
+from kminilog.format.message import Message
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.source.pieces import SPLIT_BYTES
+from kminilog.jobs.source.places import records_of
+from kminilog.jobs.source.source_files import SourceFile, changed
+from kminilog.jobs.source.source_topics import SourceSegment, offset_at, segments_of
+from kminilog.jobs.source.tasks import task_groups
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import fault
+from kminilog.text import offsets
+
+_REMEDY = "`kminilog verify` in its log dir lists all damage, `kminilog recover` what can be kept"
+
+
+@dataclass(frozen=True)
+class SegmentPiece:
+    """The messages of a segment from byte `start` up to `end`, and from `first_offset` on.
+
+    `stop_offset` must come after the last of them. At the end of a log, where it is None, at least
+    `known_end` must.
+    """
+
+    rank: int
+    segment: Segment
+    start: int
+    end: int
+    first_offset: int
+    stop_offset: int | None
+    known_end: int
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of the file it has."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class TopicColumns:
+    """The segments of topics in source order, in pieces."""
+
+    source: Source
+    pieces: list[SegmentPiece]
+
+    @classmethod
+    def of(cls, source: Source, files: Sequence[SourceFile]) -> "TopicColumns":
+        """Return what is to be read: `files` are the segments of the source's topics.
+
+        Reads the index of large segments. Raises SourceError if the segments are others by now.
+        """
+        found = segments_of(source.paths)
+        for one, file in zip(found, files, strict=False):
+            if one.file.path != file.path:
+                raise changed(file.path)
+        if len(found) != len(files):
+            raise changed(str(source))
+        parts = zip(found, files, strict=True)
+        return cls(source, [piece for one, file in parts for piece in _pieces(one, file)])
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes the segments have."""
+        return sum(piece.size_bytes for piece in self.pieces)
+
+    def groups(self, cores: int) -> list[list[SegmentPiece]]:
+        """Return the pieces of each task: neighbours, with about as many bytes in each task."""
+        return task_groups(self.pieces, lambda piece: piece.size_bytes, cores=cores)
+
+    def read(self, items: Sequence[SegmentPiece]) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of pieces as records, with the columns of `Columns`.
+
+        Raises SourceError for the first byte that belongs to no message in its place.
+        """
+        for piece in items:
+            try:
+                yield from _read(piece)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise SourceError(str(piece.segment.log_path), reason=reason) from error
+
+
+def _pieces(found: SourceSegment, file: SourceFile) -> Iterator[SegmentPiece]:
+    segment = found.segment
+    begins = [(0, segment.first_offset), *_cuts(segment, file.size_bytes)]
+    ends = [*begins[1:], (file.size_bytes, found.following_offset)]
+    for (start, first), (end, stop) in zip(begins, ends, strict=True):
+        yield SegmentPiece(file.rank, segment, start, end, first, stop, found.known_end)
+
+
+def _cuts(segment: Segment, size_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield where a segment is cut, about every SPLIT_BYTES: byte and offset of a message."""
+    wanted = np.arange(SPLIT_BYTES, size_bytes, SPLIT_BYTES)
+    if not len(wanted):
+        return
+    hints = index_hints(segment.index.path)
+    slots = np.unique(hints.searchsorted(wanted))
+    for position in hints[slots[slots < len(hints)]].tolist():
+        offset = offset_at(segment, position) if position < size_bytes else None
+        if offset is not None:
+            yield position, offset
+
+
+def _read(piece: SegmentPiece) -> Iterator[pa.RecordBatch]:
+    segment, position, next_offset = piece.segment, piece.start, piece.first_offset
+    for batch, end in batches_in_turn(segment, position, next_offset, piece.end):
+        rows = batch.column("offset").to_numpy() - segment.first_offset
+        rejected = pa.nulls(len(batch), pa.string())
+        columns = batch.column("key"), batch.column("value"), rejected
+        yield records_of(piece.rank, batch.column("position"), rows, *columns)
+        position, next_offset = end, next_offset + len(batch)
+    stop_offset = piece.stop_offset
+    if stop_offset is None:
+        stop_offset = max(next_offset, piece.known_end)
+    if (position, next_offset) != (piece.end, stop_offset):
+        raise SourceError(str(segment.log_path), reason=_fault(piece, position, next_offset))
+
+
+def _fault(piece: SegmentPiece, position: int, next_offset: int) -> str:
+    """Return what stands where a message with the next offset should."""
+    found: str | None = None
+    if position < piece.end:
+        _, outcome = next(piece.segment.scan(position))
+        if isinstance(outcome, Message) and outcome.is_compressed:
+            found = f"byte {position}: a message compressed with {outcome.codec}"
+            return f"{found}; only `kminilog dump --deep` looks inside, and only with gzip"
+        found = fault(outcome, next_offset)
+    ends = f"what follows begins with offset {piece.stop_offset}, not with {next_offset}"
+    if piece.stop_offset is None:
+        gone = offsets(range(next_offset, piece.known_end), "were")
+        ends = f"{gone} on the disk, the log ends before them"
+    return f"byte {position}: {found or ends}; {_REMEDY}"
