@@ -1,34 +1,58 @@
 """Can the executors do what a job needs? One short Spark job asks them before the job starts.
 
-    which kminilog, numpy and pyarrow are there?             install them, or the same kminilog
+    is it the driver's Python, and has it all packages?      install what is missing
     is there what the driver sees in the log dir?            share the directory
     can a file be written into the directory of the job?     let the user of the executor write
 
-Each task looks at these in turn, and says the first thing that somebody has to change. Executors
+kminilog itself is brought there first (shipping.py). Each task looks at these in turn. It says all
+that is missing of the first kind, and the error names each executor that lacks something. Executors
 that join later are not asked. With a local master the executors are threads of the driver, so only
 the free space is checked. This module does not know what the job does.
 """
 
+import re
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kminilog.errors import LogDirError, SparkUnavailableError
 from kminilog.jobs.spark.runtime.failures import translate
 from kminilog.jobs.spark.runtime.session import is_local
+from kminilog.jobs.spark.runtime.shipping import ship
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 
-_PACKAGES = ("kminilog", "numpy", "pyarrow")
-_INSTALL = "type pip install 'kminilog[spark]' there, or set PYSPARK_PYTHON to where it is"
+_PACKAGES = {
+    "numpy": "2.0",
+    "orjson": "3.10",
+    "pyarrow": "18",
+    "sortedcontainers": "2.4",
+    "xxhash": "3.5",
+}
+"""What tasks import, and the oldest version that will do; pyproject.toml has the same."""
+
+_INSTALL = "type pip install {} there, or set PYSPARK_PYTHON to a Python that has them"
 _SHARE = "it must be the same directory, on a shared filesystem, under the same path everywhere"
 
-Question = Callable[[Iterable[object]], Iterator[tuple[bool, str]]]
+_OTHER_PYTHON = re.compile(r"\[PYTHON_VERSION_MISMATCH\] .*?: (\d+\.\d+)")
+_NO_PYTHON = re.compile(r'Cannot run program "([^"]*)": error=\d+, ([^\n;]*)')
+_MOST = 5  # executors that an error names
+_MOST_TASKS = 10_000
+_WAIT_MS = 5000
+
+Answer = tuple[bool, str]
+"""Whether Python is wrong, and what is wrong."""
+
+Question = Callable[[Iterable[object]], Iterator[Answer]]
 
 
 def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None = None) -> None:
@@ -37,71 +61,141 @@ def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None =
     `needed_bytes` is what the job will write into the log dir, which must exist; None if the job
     only reads. Raises LogDirError if an executor does not see the driver's directory or cannot
     write there, or if too little space is free. Raises SparkUnavailableError if an executor has no
-    Python, lacks a package, or has another version of kminilog. Costs one very short Spark job, and
-    none with a local master.
+    Python, another one than the driver, or lacks a package. The error names each such executor.
+    Costs one very short Spark job, and none with a local master. kminilog is brought to the
+    executors first.
     """
     log_dir = log_dir.resolve()
     if needed_bytes is not None:
         _check_space(log_dir, needed_bytes)
     if is_local(str(spark.sparkContext.master)):
         return
+    ship(spark)
     if needed_bytes is None:
-        _ask(spark, log_dir, None)
+        _ask(spark.sparkContext, log_dir, None)
         return
     directory = log_dir / JOB_STAGING_DIR / f"check-{uuid4().hex}"
     try:
         directory.mkdir(parents=True)
-        _ask(spark, log_dir, directory)
+        _ask(spark.sparkContext, log_dir, directory)
     except OSError as error:
         raise LogDirError(str(log_dir), reason=f"cannot write there: {error}") from error
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _ask(spark: SparkSession, log_dir: Path, directory: Path | None) -> None:
-    context = spark.sparkContext
-    tasks = max(context.defaultParallelism, 1)
+def _ask(context: SparkContext, log_dir: Path, directory: Path | None) -> None:
+    """Raise an error that names each executor that lacks something.
+
+    While executors come, Spark has more cores each time: then it asks once more.
+    """
+    asked, answers = 0, set[Answer]()
+    while not answers and asked < (tasks := max(context.defaultParallelism, 1)):
+        asked, answers = tasks, _answers(context, tasks, _question(log_dir, directory))
+    for is_of_python in (True, False):
+        told = sorted(reason for kind, reason in answers if kind == is_of_python)
+        more = f"; and {len(told) - _MOST} more" if len(told) > _MOST else ""
+        reason = "; ".join(told[:_MOST]) + more
+        if told and is_of_python:
+            raise SparkUnavailableError(reason)
+        if told:
+            raise LogDirError(str(log_dir), reason=reason)
+
+
+def _answers(context: SparkContext, tasks: int, question: Question) -> set[Answer]:
+    """Return what tasks say, one for each core, and what keeps executors from running any.
+
+    Spark tries a task elsewhere if an executor cannot run it: then only the task's state tells.
+    """
+    tag = f"kminilog-check-{uuid4().hex}"
+    context.addJobTag(tag)
     try:
-        rows = context.parallelize(range(tasks), tasks)
-        answers = rows.mapPartitions(_question(log_dir, directory)).collect()
+        found = context.parallelize(range(tasks), tasks).mapPartitions(question).collect()
+        return {*found, *_unable(context, tag)}
     except (Py4JError, PySparkException) as error:
+        if answers := _unable(context, tag):
+            return answers
         reason = f"its executors cannot run Python tasks: {translate(error, '')}"
         raise SparkUnavailableError(reason) from error
-    for is_of_python, reason in answers:
-        if is_of_python:
-            raise SparkUnavailableError(reason)
-        raise LogDirError(str(log_dir), reason=reason)
+    finally:
+        context.removeJobTag(tag)
+
+
+def _unable(context: SparkContext, tag: str) -> set[Answer]:
+    """Return which executors have no Python, or another one than the driver, by failed tasks."""
+    spark: Any = context._jsc.sc()
+    answers = set()
+    with suppress(Py4JError):  # states lag behind
+        spark.listenerBus().waitUntilEmpty(_WAIT_MS)
+    for job in spark.statusTracker().getJobIdsForTag(tag):
+        info = context.statusTracker().getJobInfo(job)
+        for stage in info.stageIds if info else ():
+            states = spark.statusStore().taskList(stage, 0, _MOST_TASKS)
+            for state in (states.apply(number) for number in range(states.size())):
+                text = state.errorMessage().get() if state.errorMessage().isDefined() else ""
+                if why := _why_unable(text):
+                    answers.add((True, f"the executor on {state.host()} {why}"))
+    return answers
+
+
+def _why_unable(text: str) -> str | None:
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    everywhere = f"set PYSPARK_PYTHON to a Python {ours} that is there on every machine"
+    if other := _OTHER_PYTHON.search(text):
+        return f"has Python {other[1]}, the driver has {ours}: {everywhere}"
+    if absent := _NO_PYTHON.search(text):
+        return f"cannot run {absent[1]} ({absent[2]}): {everywhere}"
+    return None
 
 
 def _question(log_dir: Path, directory: Path | None) -> Question:
-    """Return what a task runs: it yields nothing, or what is wrong, and whether Python is.
+    """Return what a task runs: it yields nothing, or an answer.
 
     `directory` is where it writes a file; None if the job only reads. Spark sends the function by
-    value, with what it uses from here: an executor without kminilog could not import it.
+    value, with what it uses from here: an executor that lacks a package could not import it.
     """
     packages, install, share = _PACKAGES, _INSTALL, _SHARE
     ours = str(import_module("kminilog").__version__)
     seen = [str(path) for path in [*log_dir.glob("*.json"), *([directory] if directory else [])]]
     root, into = f"{log_dir}/", directory and str(directory)
 
-    def ask(_: Iterable[object]) -> Iterator[tuple[bool, str]]:
+    def ask(_: Iterable[object]) -> Iterator[Answer]:
         import os
+        import re
         import socket
         import sys
-        from contextlib import suppress
         from importlib import import_module
+        from importlib.metadata import PackageNotFoundError, version
+
+        def numbers(text: str) -> list[int]:
+            return [int(number) for number in re.findall(r"\d+", text)[:2]]
+
+        def lacks(package: str, least: str) -> str | None:
+            try:
+                import_module(package)
+                found = version(package)
+            except PackageNotFoundError:
+                return None
+            except ImportError:
+                return f"no {package}"
+            is_old = numbers(found) < numbers(least)
+            return f"{package} {found}, older than {least}" if is_old else None
 
         who = f"the executor on {socket.gethostname()}"
-        versions: dict[str, str] = {}
-        for package in packages:
-            with suppress(ImportError):
-                versions[package] = import_module(package).__version__
-        if missing := [package for package in packages if package not in versions]:
-            yield True, f"{who} has no {' and no '.join(missing)} in {sys.executable}: {install}"
+        wrong = {package: why for package in packages if (why := lacks(package, packages[package]))}
+        if wrong:
+            needed = " ".join(f"'{package}>={packages[package]}'" for package in wrong)
+            told = f"has {' and '.join(wrong.values())} in {sys.executable}"
+            yield True, f"{who} {told}: {install.format(needed)}"
             return
-        if versions["kminilog"] != ours:
-            told = f"has kminilog {versions['kminilog']}, the driver has {ours}"
-            yield True, f"{who} {told}: install the same one"
+        try:
+            theirs = import_module("kminilog").__version__
+        except ImportError as error:
+            yield True, f"{who} cannot import kminilog in {sys.executable}: {error}"
+            return
+        if theirs != ours:
+            told = f"has kminilog {theirs}, the driver has {ours}"
+            yield True, f"{who} {told}: begin a new session"
             return
         for path in seen:
             if not os.path.exists(path):

@@ -1,0 +1,172 @@
+"""A standalone master and two workers, with Pythons in which kminilog is not installed.
+
+Each command is a process of its own, as of a user.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.dialect import DIALECTS
+from tests.cli.command_line import Run
+from tests.jobs.spark.standalone import StandaloneCluster, make_environment
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.soak,
+    pytest.mark.xdist_group("spark-standalone"),
+    pytest.mark.timeout(1800),
+]
+CHECK_SECONDS = 10.0
+LINES = "".join(f"k{n % 7}:{n}\n" if n % 5 else f"none {n}\n" for n in range(5000))
+Environments = tuple[Path, Path]
+Command = Callable[..., Run]
+
+
+@pytest.fixture(scope="module")
+def environments(tmp_path_factory: pytest.TempPathFactory) -> Environments:
+    directory = tmp_path_factory.mktemp("environments")
+    return make_environment(directory / "one"), make_environment(directory / "other")
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    environments: Environments, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StandaloneCluster]:
+    cluster = StandaloneCluster(tmp_path_factory.mktemp("standalone"), environments)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def program(cluster: StandaloneCluster, tmp_path: Path) -> Command:
+    """Run Python with the packages of these tests, in which `python3` is that Python."""
+
+    def run(*words: object) -> Run:
+        path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+        found = subprocess.run(
+            [sys.executable, *map(str, words)],
+            cwd=tmp_path,
+            capture_output=True,
+            env={**os.environ, "PATH": path, "PYSPARK_PYTHON": "python3"},
+        )
+        return Run(found.returncode, found.stdout.decode(), found.stderr.decode(), found.stdout)
+
+    return run
+
+
+@pytest.fixture
+def kminilog(program: Command, cluster: StandaloneCluster) -> Command:
+    def run(*words: object) -> Run:
+        return program(
+            "-m", "kminilog.cli.main", "--log-dir", "log", *words, "--master", cluster.url
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_ingest_and_verify_bring_kminilog_to_a_cluster_that_has_none(kminilog, tmp_path, dialect):
+    (tmp_path / "orders.txt").write_text(LINES)
+    reading = ["--key-regex", "^([^:]*):"]
+    for plan in ("runs", "sorted"):
+        ingest = ["ingest", "orders.txt", *reading, "--topic", plan, "--plan", plan, "--json"]
+        run = kminilog(*ingest, "--partitions", 3, "--dialect", dialect)
+        assert (run.code, run.document["count"]) == (0, 5000), run.err
+        run = kminilog("verify", plan, "--against", "orders.txt", *reading, "--json")
+        assert (run.code, run.document["engine"]) == (0, "spark"), run.err
+        assert run.document["conservation"]["stored"] == 5000
+
+
+def test_data_source_brings_kminilog_there_too(kminilog, program, tmp_path, cluster):
+    (tmp_path / "orders.txt").write_text(LINES)
+    assert kminilog("ingest", "orders.txt", "--topic", "t", "--partitions", 2).code == 0
+    run = program(
+        "-c",
+        f"""
+from kminilog.jobs.spark.datasource.door import register
+from kminilog.jobs.spark.runtime.session import spark_session
+spark = spark_session({cluster.url!r})
+register(spark)
+frame = spark.read.format("kminilog").option("topic", "t").load({str(tmp_path / "log")!r})
+print(frame.count())
+rows = frame.select("key", "value").write.format("kminilog").option("topic", "t").mode("append")
+rows.save({str(tmp_path / "log")!r})
+""",
+    )
+    assert (run.code, run.out) == (0, "5000\n"), run.err
+    run = kminilog("verify", "t", "--json")
+    assert run.document["partitions"][0]["message_count"] > 2500, run.err
+
+
+CHECK = """
+import sys, time
+from pathlib import Path
+from kminilog.errors import KMiniLogError
+from kminilog.jobs.spark.runtime.executor_checks import check_cluster
+from kminilog.jobs.spark.runtime.session import spark_session
+spark = spark_session(sys.argv[1])
+while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 3: time.sleep(0.1)
+began = time.monotonic()
+try:
+    check_cluster(spark, Path("log"))
+except KMiniLogError as error:
+    print(error)
+print(time.monotonic() - began)
+"""
+OTHER_PYTHON = """
+import sys
+named = type("Version", (tuple,), {"major": 3, "minor": 99, "micro": 0})
+sys.version_info = named((3, 99, 0, "final", 0))
+"""
+
+
+def without_packages(python: Path, directory: Path) -> None:
+    bare = make_environment(directory / "bare", ["pyarrow", "sortedcontainers"])
+    python.symlink_to(bare / "python3")
+
+
+def of_another_version(python: Path, directory: Path) -> None:
+    (directory / "sitecustomize.py").write_text(OTHER_PYTHON)
+    command = f'PYTHONPATH="{directory}:$PYTHONPATH" exec "{sys.executable}" "$@"'
+    python.write_text(f"#!/bin/sh\n{command}\n")
+    python.chmod(0o755)
+
+
+def that_is_no_program(python: Path, directory: Path) -> None:
+    python.write_text("#!/no/such/shell\n")
+    python.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (without_packages, "has no numpy and no orjson and no xxhash in .*: type pip install "),
+        (of_another_version, r"has Python 3\.99, the driver has 3\.\d+: set PYSPARK_PYTHON to"),
+        (that_is_no_program, r"cannot run python3 \(.*\): set PYSPARK_PYTHON to a Python 3"),
+    ],
+)
+def test_executor_that_lacks_something_is_named_in_ten_seconds(
+    program, environments, cluster, tmp_path, record_property, change, told
+):
+    """The other executor lacks nothing, and Spark would run all tasks there."""
+    (tmp_path / "log").mkdir()
+    python = environments[1] / "python3"
+    link = os.readlink(python)
+    try:
+        python.unlink()
+        change(python, tmp_path)
+        run = program("-c", CHECK, cluster.url)
+    finally:
+        python.unlink()
+        python.symlink_to(link)
+    *lines, seconds = run.out.splitlines()
+    assert re.fullmatch(f"Spark cannot run: the executor on [^ ]+ {told}.*", *lines), run
+    record_property("counted", f"{seconds} s")
+    assert float(seconds) < CHECK_SECONDS
