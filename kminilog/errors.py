@@ -15,6 +15,10 @@ class KMiniLogError(Exception):
     """The root of the tree: `except KMiniLogError` catches all of them."""
 
 
+class RetriableError(KMiniLogError):
+    """Something failed whose cause may go away: trying again can help. The producer does so."""
+
+
 class CorruptBytesError(KMiniLogError):
     """Bytes that break their format; `position` counts from the first of the given bytes."""
 
@@ -150,7 +154,7 @@ class SettingError(KMiniLogError):
 # A log dir or a cluster.
 
 
-class LogDirLockedError(KMiniLogError):
+class LogDirLockedError(RetriableError):
     """Another process writes to this log dir. Readers need no lock, so they never get this."""
 
     def __init__(self, path: str, *, holder: str, waited_ms: int = 0) -> None:
@@ -199,10 +203,6 @@ class NoClusterError(KMiniLogError):
 
 # Clients and the cluster that they talk to. The cause of a `RetriableError` may go away, so the
 # producer retries; all other errors are final.
-
-
-class RetriableError(KMiniLogError):
-    """A request failed, but may succeed later: the producer sends it again."""
 
 
 class LeaderNotAvailableError(RetriableError):
@@ -336,6 +336,10 @@ class SourceError(KMiniLogError):
         super().__init__(f"source {source}: {reason}")
         self.source = source
         self.reason = reason
+
+
+class SourceChangedError(SourceError, RetriableError):
+    """Somebody has changed the source while it was read; nothing was written."""
 
 
 class SparkUnavailableError(KMiniLogError):

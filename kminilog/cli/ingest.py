@@ -9,7 +9,7 @@ import click
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere, interruptible_call
 from kminilog.cli.shared.options import config_option, dialect_option, example, json_option
-from kminilog.cli.shared.output import warn, write_document, write_lines
+from kminilog.cli.shared.output import failures_told, warn, write_document, write_lines
 from kminilog.cli.shared.progress import progress_option, working
 from kminilog.cli.shared.source_options import (
     reading_options,
@@ -155,8 +155,9 @@ def command(
         "lock_timeout_ms": lock_timeout_ms,
         "warn": interruptible_call(warn),
     }
-    ingest = _ingest_here if engine_for(engine, source, master) == "local" else _ingest_by_spark
-    done = ingest(log_dir_path, source, master, progress_format == "json", **options)
+    with failures_told(as_json):
+        ingest = _ingest_here if engine_for(engine, source, master) == "local" else _ingest_by_spark
+        done = ingest(log_dir_path, source, master, progress_format == "json", **options)
     if as_json:
         write_document(done.to_json())
     else:

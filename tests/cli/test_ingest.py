@@ -443,3 +443,51 @@ def test_lines_of_kcat_that_are_none_are_in_the_quarantine(kminilog, tmp_path):
     assert (rejected["line"], rejected["position"]) == (3, 28)
     found = kminilog("verify", "t", "--against", *options, "--json").document
     assert (found["verdict"], found["conservation"]["rejected"]) == ("ok", 1)
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_source_without_records_is_an_error_or_a_job_without_messages(
+    spark, kminilog, tmp_path, engine, dialect
+):
+    source = tmp_path / "empty.json"
+    source.write_bytes(b"\n\n")
+    reading = ["--format", "json", "--engine", engine, "--json"]
+    ingest = ["ingest", source, *reading, "--topic", "t", "--partitions", 2, "--job-id", "j"]
+    ingest += ["--dialect", dialect.name]
+    verify = ["verify", "t", "--against", source, *reading]
+    run = kminilog(*ingest)
+    assert (run.code, run.document["retriable"]) == (2, False)
+    assert run.document["error"].endswith(
+        "empty.json: it holds no records; --allow-empty allows that"
+    )
+    assert not list(kminilog.log_dir.glob("t*"))
+    for already_committed in (False, True):
+        run = kminilog(*ingest, "--allow-empty")
+        assert (run.code, run.document["count"], run.document["partitions"]) == (0, 0, [])
+        assert run.document["already_committed"] == already_committed
+    assert kminilog("verify", "--json").code == 0
+    run = kminilog(*verify)
+    assert (run.code, run.document["retriable"]) == (2, False)
+    for job in ([], ["--job", "j"]):
+        run = kminilog(*verify, *job, "--allow-empty")
+        assert (run.code, run.document["verdict"]) == (0, "ok")
+        assert run.document["conservation"]["source"] == 0
+    kminilog.ok("produce", "t", stdin=b"more\n")
+    run = kminilog(*verify, "--allow-empty")
+    assert (run.code, run.document["conservation"]["extra"]) == (1, 1)
+
+
+def test_allow_empty_needs_a_source(kminilog):
+    assert_one_line(kminilog("verify", "--allow-empty"), 2, "give --against")
+
+
+@pytest.mark.usefixtures("no_session")
+def test_json_says_that_trying_again_can_help(kminilog, tmp_path):
+    source = tmp_path / "t.txt"
+    source.write_bytes(b"x\n")
+    words = ["ingest", source, "--topic", "t", "--lock-timeout", 0, "--json"]
+    with LogDirWriter.open(kminilog.log_dir, create=True):
+        run = kminilog(*words)
+    assert (run.code, run.document["retriable"]) == (2, True)
+    assert run.document["error"] in run.err
+    assert kminilog(*words).code == 0

@@ -20,11 +20,11 @@ import os
 import shutil
 import sys
 from binascii import b2a_base64
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-from kminilog.errors import in_words
+from kminilog.errors import KMiniLogError, RetriableError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.storage.notices import Gap, OnGap
 from kminilog.text import (
@@ -120,6 +120,21 @@ def is_terminal() -> bool:
 def write_document(document: Any) -> None:
     """Write one JSON document, indented."""
     write_bytes(json_bytes(document, indent=2))
+
+
+@contextmanager
+def failures_told(as_json: bool) -> Iterator[None]:
+    """Write an error as a JSON document, too, if JSON is asked for; the error goes on.
+
+    `retriable` tells if the same command may succeed later, although nobody changes anything.
+    """
+    try:
+        yield
+    except (KMiniLogError, OSError) as error:
+        if as_json:
+            is_retriable = isinstance(error, RetriableError)
+            write_document({"error": in_words(error), "retriable": is_retriable})
+        raise
 
 
 def write_record(record: dict[str, Any]) -> None:

@@ -42,6 +42,11 @@ _READING = (
         is_flag=True,
         help="Read the first line of a CSV file as a record, not as column names.",
     ),
+    click.option(
+        "--allow-empty",
+        is_flag=True,
+        help="Take a source without records as right, not as an error.",
+    ),
 )
 
 
@@ -67,6 +72,7 @@ def to_source(
     key_regex: str | None,
     value: str | None,
     no_header: bool,
+    allow_empty: bool,
 ) -> "Source":
     """Return the source that these options describe."""
     if no_header and source_format != "csv":
@@ -84,6 +90,7 @@ def to_source(
         key_regex=key_regex,
         value=value,
         header=not no_header,
+        allow_empty=allow_empty,
     )
     check_options(source)  # bad ones end here, before Spark starts
     return source

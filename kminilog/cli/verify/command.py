@@ -16,7 +16,14 @@ from kminilog.cli.shared.cluster_option import is_cluster
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import ARGUMENTS, example, json_option
-from kminilog.cli.shared.output import json_bytes, warn, width, write_document, write_lines
+from kminilog.cli.shared.output import (
+    failures_told,
+    json_bytes,
+    warn,
+    width,
+    write_document,
+    write_lines,
+)
 from kminilog.cli.shared.output_files import OutputFile, write_output, write_page
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import (
@@ -158,7 +165,8 @@ def command(
         checks |= {"against": source, "job": job}
     if findings_file:
         checks["findings"] = _checked_findings(findings_file)
-    report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
+    with failures_told(as_json):
+        report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
     try:
         _save(report, log_dir, report_file, junit_file)
     finally:  # the result of a long check is shown, even if a file cannot be written

@@ -22,7 +22,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 from typing import Any
 
-from kminilog.errors import SourceError
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.jobs.accounting.account import (
     REJECTED,
@@ -48,6 +47,7 @@ from kminilog.jobs.source.description import (
     DATAFRAME,
     Place,
     Source,
+    check_count,
     check_unchanged,
     files_of,
     locate,
@@ -198,7 +198,7 @@ def check_against(
     `jobs` are on record for the topic. `within` is the job whose messages are compared; None for
     all messages. `partitioner` is what the user says has placed the keys. `is_full` compares all
     rows, even if sums are equal. O(source + log). Raises SourceError, also for a source without
-    records.
+    records that may not be empty.
     """
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
@@ -228,8 +228,7 @@ def check_against(
             lines=lambda: _lines(reader, topic, source, files, order, report),
         )
     check_unchanged(source, files)
-    if not account.source:
-        raise SourceError(str(source), reason="it holds no records")
+    check_count(source, account.source)
     report.unchecked += _changes(source, files, jobs)
     samples = _shown_samples(account)
     shown = ShownSamples(log_dir, topic, source, files, samples, reader.columns)

@@ -44,6 +44,7 @@ from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import (
     Place,
     Source,
+    check_count,
     check_outside,
     check_unchanged,
     files_of,
@@ -317,8 +318,7 @@ def _stage(
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:
         raise _too_many(staged.rejected, job.max_rejected, source, files)
-    if not count + rejected:
-        raise SourceError(str(source), reason="it holds no records")
+    check_count(source, count + rejected)
     write_quarantine(Path(job.directory, QUARANTINE_FILE), source, files, staged.rejected)
     facts = {
         "source": source.to_json(),

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kminilog.errors import SourceError
+from kminilog.errors import SourceChangedError, SourceError
 from kminilog.jobs.source.compression import check_content, open_decompressed
 from kminilog.jobs.source.source_files import (
     SourceFile,
@@ -46,7 +46,8 @@ class Source:
     is no key. `value` is a column; None is the whole record: the line (text, json), or the row as
     JSON (csv, parquet). A column may be a member of another one, `a.b`, or a folder of the file's
     path, `a=1`, which is text as it stands there. Text has one column, `value`. Messages (kcat,
-    kminilog) have their own key and value, and neither columns nor a regex.
+    kminilog) have their own key and value, and neither columns nor a regex. A source without
+    records is an error, unless `allow_empty`.
     """
 
     paths: tuple[str, ...]
@@ -55,6 +56,7 @@ class Source:
     key_regex: str | None = None
     value: str | None = None
     header: bool = True
+    allow_empty: bool = False
 
     def __str__(self) -> str:
         return ", ".join(self.paths)
@@ -71,9 +73,11 @@ class Source:
 
     def to_json(self) -> dict[str, Any]:
         """Return the source as a manifest records it; paths become absolute."""
+        found = asdict(self)
+        del found["allow_empty"]  # what is read is the same
         if self == DATAFRAME:
-            return asdict(self)
-        return {**asdict(self), "paths": [os.path.abspath(path_of(path)) for path in self.paths]}
+            return found
+        return {**found, "paths": [os.path.abspath(path_of(path)) for path in self.paths]}
 
     def is_what_was_read(self, job_paths: Sequence[str]) -> bool:
         """Tell if a job with these arguments has read this very source; links count too."""
@@ -187,7 +191,7 @@ def check_unchanged(source: Source, files: Sequence[SourceFile]) -> None:
     known = {file.path for file in files}
     for file in listed(source):
         if file.path not in known:
-            raise SourceError(
+            raise SourceChangedError(
                 file.path, reason="it came after the source was listed; read it again"
             )
 
@@ -241,6 +245,12 @@ def check_columns(
         if of_name[name] > 1:
             both = "a folder of its path and a column have" if name in folders else "it has twice"
             raise SourceError(path, reason=f"{both} the name {name!r}: rename one of them")
+
+
+def check_count(source: Source, count: int) -> None:
+    """Raise SourceError if a source has no records, and may not be empty."""
+    if not (count or source.allow_empty):
+        raise SourceError(str(source), reason="it holds no records; --allow-empty allows that")
 
 
 def no_column(where: object, name: str, names: Sequence[str]) -> SourceError:

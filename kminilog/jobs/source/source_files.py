@@ -18,7 +18,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kminilog.errors import SourceError
+from kminilog.errors import SourceChangedError, SourceError
 
 BY_DATAFRAME = (
     "read it with Spark, and give the DataFrame to `ingest` and `verify` in Python "
@@ -89,7 +89,7 @@ def is_unchanged(file: SourceFile) -> bool:
 
 def changed(path: str) -> SourceError:
     """Return the error for a file that changes while it is read."""
-    return SourceError(path, reason="it was changed while it was read; read a copy of it")
+    return SourceChangedError(path, reason="it was changed while it was read; read a copy of it")
 
 
 def files_outside(files: Sequence[SourceFile], paths: Sequence[str]) -> list[SourceFile]:

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.errors import KMiniLogError, LogDirError, PublicationError
+from kminilog.errors import (
+    KMiniLogError,
+    LogDirError,
+    PublicationError,
+    RetriableError,
+    SourceChangedError,
+)
+from kminilog.jobs.source.source_files import changed
 from kminilog.jobs.spark.runtime.failures import spark_failures, translate
 
 LOST = """An error occurred while calling o42.save.
@@ -96,7 +103,17 @@ RAISED = "pyarrow.lib.ArrowInvalid: Not a Parquet file: no magic bytes (/lib/rea
     ],
 )
 def test_failure_is_told_in_one_line_never_by_the_end_of_a_stack(text, told):
-    assert str(translate(RuntimeError(text), "s")) == f"a Spark job failed: {told}"
+    error = translate(RuntimeError(text), "s")
+    assert str(error) == f"a Spark job failed: {told}"
+    has_died = any(word in told for word in ("was killed", "crashed", "was lost"))
+    assert isinstance(error, RetriableError) == has_died
+
+
+def test_source_that_has_changed_is_the_same_error_in_a_worker():
+    text = f"{SourceChangedError.__module__}.SourceChangedError: {changed('/a b')}"
+    error = translate(RuntimeError(TRACEBACK + text), "s")
+    assert isinstance(error, SourceChangedError)
+    assert str(error) == str(changed("/a b"))
 
 
 @pytest.mark.parametrize("error", [LogDirError, PublicationError], ids=lambda kind: kind.__name__)

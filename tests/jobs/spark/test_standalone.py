@@ -63,10 +63,10 @@ def program(cluster: StandaloneCluster, tmp_path: Path) -> Command:
 
 @pytest.fixture
 def kminilog(program: Command, cluster: StandaloneCluster) -> Command:
+    script = Path(sysconfig.get_path("scripts"), "kminilog")
+
     def run(*words: object) -> Run:
-        return program(
-            "-m", "kminilog.cli.main", "--log-dir", "log", *words, "--master", cluster.url
-        )
+        return program(script, "--log-dir", "log", *words, "--master", cluster.url)
 
     return run
 

@@ -44,13 +44,16 @@ from kminilog.jobs.spark.datasource.options import (
 from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
 from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader, RefusedStreamReader
 from kminilog.jobs.spark.datasource.writer import LogStreamWriter, LogWriter, Sink
+from kminilog.jobs.spark.runtime.shipping import ship
 
 
 def register(spark: SparkSession) -> None:
     """Register the format `kminilog` in a session, and make its queries push filters down to it.
 
-    Nothing else in the session changes. Idempotent.
+    Nothing else in the session changes. Idempotent. On a cluster it also brings kminilog to the
+    executors.
     """
+    ship(spark)
     spark.dataSource.register(LogSource)
     plan_each_scan(spark)
 

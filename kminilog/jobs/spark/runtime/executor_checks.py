@@ -154,61 +154,80 @@ def _question(log_dir: Path, directory: Path | None) -> Question:
     `directory` is where it writes a file; None if the job only reads. Spark sends the function by
     value, with what it uses from here: an executor that lacks a package could not import it.
     """
-    packages, install, share = _PACKAGES, _INSTALL, _SHARE
-    ours = str(import_module("kminilog").__version__)
-    seen = [str(path) for path in [*log_dir.glob("*.json"), *([directory] if directory else [])]]
-    root, into = f"{log_dir}/", directory and str(directory)
+    fault_of_python, fault_of_files = _python_check(), _files_check(log_dir, directory)
 
     def ask(_: Iterable[object]) -> Iterator[Answer]:
-        import os
-        import re
         import socket
-        import sys
+
+        who = f"the executor on {socket.gethostname()}"
+        if fault := fault_of_python():
+            yield True, f"{who} {fault}"
+        elif fault := fault_of_files(who):
+            yield False, f"{who} {fault}"
+
+    return ask
+
+
+def _python_check() -> Callable[[], str | None]:
+    packages, install = _PACKAGES, _INSTALL
+    ours = str(import_module("kminilog").__version__)
+
+    def lacks(package: str) -> str | None:
+        import re
         from importlib import import_module
         from importlib.metadata import PackageNotFoundError, version
 
         def numbers(text: str) -> list[int]:
             return [int(number) for number in re.findall(r"\d+", text)[:2]]
 
-        def lacks(package: str, least: str) -> str | None:
-            try:
-                import_module(package)
-                found = version(package)
-            except PackageNotFoundError:
-                return None
-            except ImportError:
-                return f"no {package}"
-            is_old = numbers(found) < numbers(least)
-            return f"{package} {found}, older than {least}" if is_old else None
+        try:
+            import_module(package)
+            found = version(package)
+        except PackageNotFoundError:  # imported, but not installed: nobody knows its version
+            return None
+        except ImportError:
+            return f"no {package}"
+        is_old = numbers(found) < numbers(packages[package])
+        return f"{package} {found}, older than {packages[package]}" if is_old else None
 
-        who = f"the executor on {socket.gethostname()}"
-        wrong = {package: why for package in packages if (why := lacks(package, packages[package]))}
+    def fault() -> str | None:
+        import sys
+        from importlib import import_module
+
+        wrong = {package: why for package in packages if (why := lacks(package))}
         if wrong:
             needed = " ".join(f"'{package}>={packages[package]}'" for package in wrong)
             told = f"has {' and '.join(wrong.values())} in {sys.executable}"
-            yield True, f"{who} {told}: {install.format(needed)}"
-            return
+            return f"{told}: {install.format(needed)}"
         try:
             theirs = import_module("kminilog").__version__
         except ImportError as error:
-            yield True, f"{who} cannot import kminilog in {sys.executable}: {error}"
-            return
-        if theirs != ours:
-            told = f"has kminilog {theirs}, the driver has {ours}"
-            yield True, f"{who} {told}: begin a new session"
-            return
+            return f"cannot import kminilog in {sys.executable}: {error}"
+        told = f"has kminilog {theirs}, the driver has {ours}: begin a new session"
+        return None if theirs == ours else told
+
+    return fault
+
+
+def _files_check(log_dir: Path, directory: Path | None) -> Callable[[str], str | None]:
+    share, root, into = _SHARE, f"{log_dir}/", directory and str(directory)
+    seen = [str(path) for path in [*log_dir.glob("*.json"), *([directory] if directory else [])]]
+
+    def fault(who: str) -> str | None:
+        import os
+
         for path in seen:
             if not os.path.exists(path):
-                yield False, f"{who} does not see {path.removeprefix(root)} there; {share}"
-                return
+                return f"does not see {path.removeprefix(root)} there; {share}"
         try:
             if into:
                 with open(os.path.join(into, f"{who} {os.getpid()}"), "wb") as file:
                     file.write(b"can write")
         except OSError as error:
-            yield False, f"{who} cannot write there: {error.strerror}; let its user write"
+            return f"cannot write there: {error.strerror}; let its user write"
+        return None
 
-    return ask
+    return fault
 
 
 def _check_space(log_dir: Path, needed_bytes: int) -> None:

@@ -20,7 +20,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
-from kminilog.errors import KMiniLogError, SourceError
+from kminilog.errors import KMiniLogError, RetriableError, SourceChangedError, SourceError
 
 _OURS = re.compile(r"(?:^|: )kminilog\.(?:\w+\.)*\w*errors\.(\w+): (.*)$", re.MULTILINE)
 _OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)
@@ -67,7 +67,7 @@ def spark_failures(source: str) -> Iterator[None]:
 
 @contextmanager
 def failures_of_a_dead_jvm() -> Iterator[None]:
-    """Raise a KMiniLogError in place of a broken connection to a JVM that has ended.
+    """Raise a RetriableError in place of a broken connection to a JVM that has ended.
 
     Other ConnectionErrors and EOFErrors pass through. Waits a few seconds for the JVM to end.
     """
@@ -77,13 +77,14 @@ def failures_of_a_dead_jvm() -> Iterator[None]:
         ended = _end_of_jvm()
         if ended is None:
             raise
-        raise KMiniLogError(f"a Spark job failed: {ended}") from error
+        raise RetriableError(f"a Spark job failed: {ended}") from error
 
 
 def translate(error: Exception, source: str) -> KMiniLogError:
     """Return the one-line error for an exception of Spark's.
 
-    An error that kminilog raised in a task keeps its text, and a SourceError stays one.
+    An error that kminilog raised in a task keeps its text, and a SourceError stays one. It is a
+    RetriableError if a process died, though not for lack of memory as far as that is known.
     """
     text = told_by(error)
     ours = _OURS.findall(text)
@@ -100,7 +101,8 @@ def translate(error: Exception, source: str) -> KMiniLogError:
     if not died and isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError):
         died = _end_of_jvm()
     reason = died or _raised(text) or _told_by_the_jvm(text) or repr(error)
-    return KMiniLogError(f"a Spark job failed: {reason}")
+    kind = RetriableError if died and _MORE_MEMORY not in died else KMiniLogError
+    return kind(f"a Spark job failed: {reason}")
 
 
 def told_by(error: Exception) -> str:
@@ -189,7 +191,8 @@ def _told_by_the_jvm(text: str) -> str | None:
 
 
 def _rebuild(name: str, text: str) -> KMiniLogError:
-    if name == SourceError.__name__:
-        source, _, reason = text.removeprefix("source ").partition(": ")
-        return SourceError(source, reason=reason)
+    for kind in (SourceError, SourceChangedError):
+        if name == kind.__name__:
+            source, _, reason = text.removeprefix("source ").partition(": ")
+            return kind(source, reason=reason)
     return KMiniLogError(text)
