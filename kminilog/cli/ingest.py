@@ -1,6 +1,7 @@
 """`kminilog ingest`: all records of a source into a topic, in bulk, here or by Spark."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ import click
 
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere, interruptible_call
+from kminilog.cli.shared.named_files import InputFile
 from kminilog.cli.shared.options import config_option, dialect_option, example, json_option
 from kminilog.cli.shared.output import failures_told, warn, write_document, write_lines
 from kminilog.cli.shared.progress import progress_option, working
@@ -87,6 +89,13 @@ if TYPE_CHECKING:
     help="How many records may be rejected before the job fails.",
 )
 @click.option(
+    "--only",
+    type=InputFile(),
+    metavar="FINDINGS",
+    help="File that `verify --findings` has written: ingest just the records of the source that it "
+    "calls missing, as a job of their own. They stand at the end.",
+)
+@click.option(
     "--lock-timeout",
     "lock_timeout_ms",
     type=click.IntRange(min=0),
@@ -114,6 +123,7 @@ def command(
     job_id: str | None,
     plan: str,
     max_rejected: int,
+    only: Path | None,
     lock_timeout_ms: int,
     engine: str,
     master: str | None,
@@ -141,7 +151,7 @@ def command(
     Topic(topic, 1 if partitions is None else partitions)
     if job_id is not None:
         staging_path(log_dir_path, job_id)
-    source = to_source(sources, **reading)
+    source = replace(to_source(sources, **reading), only=only and str(only))
     options = {
         "topic": topic,
         "partitions": partitions,
@@ -204,6 +214,11 @@ def ingest_lines(result: dict[str, Any]) -> Iterator[str]:
         plan = ", one run with the files of plan sorted"
     origin = ", ".join(result["source"]["paths"]) if result["source"] else "a DataFrame"
     already = f"; it was committed before, from {origin}; nothing was written now"
+    if result["source"] and result["source"].get("only"):
+        yield (
+            "these records were missing; they stand at the end of their partitions, after records "
+            "that follow them in the source"
+        )
     yield (
         f"job {result['job_id']}: {written} into {result['topic']}, {result['rejected']} rejected"
         f"{plan}, {result['seconds']:.1f} s{already if result['already_committed'] else ''}"

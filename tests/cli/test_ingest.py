@@ -456,7 +456,7 @@ def test_source_without_records_is_an_error_or_a_job_without_messages(
     ingest += ["--dialect", dialect.name]
     verify = ["verify", "t", "--against", source, *reading]
     run = kminilog(*ingest)
-    assert (run.code, run.document["retriable"]) == (2, False)
+    assert (run.code, run.document["can_be_tried_again"]) == (2, False)
     assert run.document["error"].endswith(
         "empty.json: it holds no records; --allow-empty allows that"
     )
@@ -467,7 +467,7 @@ def test_source_without_records_is_an_error_or_a_job_without_messages(
         assert run.document["already_committed"] == already_committed
     assert kminilog("verify", "--json").code == 0
     run = kminilog(*verify)
-    assert (run.code, run.document["retriable"]) == (2, False)
+    assert (run.code, run.document["can_be_tried_again"]) == (2, False)
     for job in ([], ["--job", "j"]):
         run = kminilog(*verify, *job, "--allow-empty")
         assert (run.code, run.document["verdict"]) == (0, "ok")
@@ -488,6 +488,47 @@ def test_json_says_that_trying_again_can_help(kminilog, tmp_path):
     words = ["ingest", source, "--topic", "t", "--lock-timeout", 0, "--json"]
     with LogDirWriter.open(kminilog.log_dir, create=True):
         run = kminilog(*words)
-    assert (run.code, run.document["retriable"]) == (2, True)
+    assert (run.code, run.document["can_be_tried_again"]) == (2, True)
     assert run.document["error"] in run.err
     assert kminilog(*words).code == 0
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_missing_records_are_loaded_as_a_job_of_their_own(
+    spark, kminilog, tmp_path, engine, dialect
+):
+    source, findings = tmp_path / "orders.txt", tmp_path / "findings.jsonl"
+    lines = [f"k{n % 3}:{n}\n" for n in range(30)]
+    source.write_text("".join(lines[:10] + lines[20:]))
+    reading = ["--key-regex", "^([^:]*):", "--engine", engine]
+    ingest = ["ingest", source, *reading, "--topic", "t"]
+    assert kminilog(*ingest, "--partitions", 2, "--dialect", dialect.name).code == 0
+    source.write_text("".join(lines))
+    verify = ["verify", "t", "--against", source, *reading, "--json"]
+    found = kminilog(*verify).document
+    assert (found["conservation"]["missing"], len(found["findings"])) == (10, 1)
+    starts = [len("".join(lines[:n])) for n in range(10, 20)]
+    row = {"class": "missing", "source_file": str(source), "source_row": None}
+    rows = [{**row, "source_position": start} for start in starts]
+    findings.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    run = kminilog(*ingest, "--only", findings, "--job-id", "repair")
+    assert run.code == 0
+    assert "these records were missing; they stand at the end of their partitions" in run.out
+    assert "job repair: 10 messages into t" in run.out
+    found = kminilog(*verify).document
+    assert (found["conservation"]["stored"], found["conservation"]["missing"]) == (30, 0)
+    assert {one["class"] for one in found["findings"]} == {"key-order"}
+    assert (
+        "nothing was written now" in kminilog(*ingest, "--only", findings, "--job-id", "repair").out
+    )
+    source.write_text("".join(lines[:12]))
+    run = without_progress(kminilog(*ingest, "--only", findings))
+    assert_one_line(run, 2, "it calls 10 records missing, but the source has 2 of them")
+
+
+def test_file_that_is_no_findings_file_is_one_line(kminilog, tmp_path):
+    (tmp_path / "t.txt").write_text("x\n")
+    words = ["ingest", tmp_path / "t.txt", "--topic", "t", "--only"]
+    assert_one_line(kminilog(*words, tmp_path / "gone.jsonl"), 2, "gone.jsonl' does not exist")
+    run = without_progress(kminilog(*words, tmp_path / "t.txt"))
+    assert_one_line(run, 2, "it is no file that `verify --findings` has written")

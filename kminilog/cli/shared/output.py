@@ -126,14 +126,15 @@ def write_document(document: Any) -> None:
 def failures_told(as_json: bool) -> Iterator[None]:
     """Write an error as a JSON document, too, if JSON is asked for; the error goes on.
 
-    `retriable` tells if the same command may succeed later, although nobody changes anything.
+    `can_be_tried_again` tells if the same command may succeed later, although nobody changes
+    anything.
     """
     try:
         yield
     except (KMiniLogError, OSError) as error:
         if as_json:
-            is_retriable = isinstance(error, RetriableError)
-            write_document({"error": in_words(error), "retriable": is_retriable})
+            may_pass = isinstance(error, RetriableError)
+            write_document({"error": in_words(error), "can_be_tried_again": may_pass})
         raise
 
 

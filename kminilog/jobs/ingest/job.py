@@ -50,6 +50,7 @@ from kminilog.jobs.source.description import (
     files_of,
     locate,
 )
+from kminilog.jobs.source.selection import check_selected
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
@@ -319,6 +320,8 @@ def _stage(
     if rejected > job.max_rejected:
         raise _too_many(staged.rejected, job.max_rejected, source, files)
     check_count(source, count + rejected)
+    if source.only is not None:
+        check_selected(source, files, count + rejected)
     write_quarantine(Path(job.directory, QUARANTINE_FILE), source, files, staged.rejected)
     facts = {
         "source": source.to_json(),

@@ -18,12 +18,13 @@ import pyarrow as pa
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.parquet_columns import ParquetColumns
+from kminilog.jobs.source.selection import SelectedColumns, selected
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Tasks
 from kminilog.jobs.source.topic_columns import TopicColumns
 
 Item = TypeVar("Item")
-AnyColumns = ParquetColumns | FileColumns | TopicColumns
+AnyColumns = ParquetColumns | FileColumns | TopicColumns | SelectedColumns
 
 
 class Columns(Protocol[Item]):
@@ -50,8 +51,11 @@ def columns_of(
 
     With `tasks`, large CSV files are cut; these tasks look where (csv_columns.py).
     """
+    found: AnyColumns
     if source.format == "parquet":
-        return ParquetColumns.of(source, files)
-    if source.format == "kminilog":
-        return TopicColumns.of(source, files)
-    return FileColumns.of(source, files, tasks)
+        found = ParquetColumns.of(source, files)
+    elif source.format == "kminilog":
+        found = TopicColumns.of(source, files)
+    else:
+        found = FileColumns.of(source, files, tasks)
+    return found if source.only is None else selected(source, files, found)

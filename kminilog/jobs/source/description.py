@@ -47,7 +47,8 @@ class Source:
     JSON (csv, parquet). A column may be a member of another one, `a.b`, or a folder of the file's
     path, `a=1`, which is text as it stands there. Text has one column, `value`. Messages (kcat,
     kminilog) have their own key and value, and neither columns nor a regex. A source without
-    records is an error, unless `allow_empty`.
+    records is an error, unless `allow_empty`. `only` is a file of `verify --findings`: then the
+    source has just the records that this file calls missing.
     """
 
     paths: tuple[str, ...]
@@ -57,6 +58,7 @@ class Source:
     value: str | None = None
     header: bool = True
     allow_empty: bool = False
+    only: str | None = None
 
     def __str__(self) -> str:
         return ", ".join(self.paths)
@@ -75,9 +77,12 @@ class Source:
         """Return the source as a manifest records it; paths become absolute."""
         found = asdict(self)
         del found["allow_empty"]  # what is read is the same
-        if self == DATAFRAME:
-            return found
-        return {**found, "paths": [os.path.abspath(path_of(path)) for path in self.paths]}
+        only = found.pop("only")
+        if only is not None:
+            found["only"] = os.path.abspath(only)
+        if self != DATAFRAME:
+            found["paths"] = [os.path.abspath(path_of(path)) for path in self.paths]
+        return found
 
     def is_what_was_read(self, job_paths: Sequence[str]) -> bool:
         """Tell if a job with these arguments has read this very source; links count too."""
