@@ -27,6 +27,7 @@ _OF_A_WHOLE_MESSAGE = {
     FindingClass.EXTRA,
     FindingClass.DUPLICATE,
     FindingClass.KEY_ORDER,
+    FindingClass.MOVED,
     FindingClass.INDEX_SPARSE,
 }
 _OF_AN_INDEX = {

@@ -22,7 +22,7 @@ _ID_BYTES = 12
 
 
 class FindingClass(StrEnum):
-    """The kinds of faults: of the stored bytes and, the last four, in comparison with a source.
+    """The kinds of faults: of the stored bytes and, the last five, in comparison with a source.
 
     `altered` is of both kinds: the fingerprint of a range differs from its job's manifest, or one
     message differs from its record.
@@ -52,6 +52,7 @@ class FindingClass(StrEnum):
     EXTRA = "extra"
     DUPLICATE = "duplicate"
     KEY_ORDER = "key-order"
+    MOVED = "moved"
 
 
 _IN_INDEX = {

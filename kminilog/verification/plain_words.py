@@ -103,6 +103,10 @@ _MEANINGS = {
         "Two messages with one key are in another order than in the source.",
         "Whoever takes the last message of a key takes the wrong one.",
     ),
+    _K.MOVED: (
+        "A message has another partition or offset than its record in the source says.",
+        "So it is after every load by a job. A copy of files has none.",
+    ),
 }
 
 

@@ -73,6 +73,7 @@ def to_source(
     value: str | None,
     no_header: bool,
     allow_empty: bool,
+    same_places: bool = False,
 ) -> "Source":
     """Return the source that these options describe."""
     if no_header and source_format != "csv":
@@ -91,6 +92,7 @@ def to_source(
         value=value,
         header=not no_header,
         allow_empty=allow_empty,
+        same_places=same_places,
     )
     check_options(source)  # bad ones end here, before Spark starts
     return source

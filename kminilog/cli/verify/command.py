@@ -70,6 +70,12 @@ class SourcesTogether(click.Command):
 )
 @reading_options
 @click.option(
+    "--same-places",
+    is_flag=True,
+    help="With --against: compare the partition and the offset of each message, too. The formats "
+    "kcat and kminilog say them.",
+)
+@click.option(
     "--job",
     metavar="ID",
     help="With --against: id of an ingest job; check only the offsets that it wrote.",

@@ -46,7 +46,8 @@ _UNBOUNDED = (1 << 63) - 1
 _ROWS = 4096  # so many Python objects at once
 _MISSING, _EXTRA = FindingClass.MISSING.value, FindingClass.EXTRA.value
 _DUPLICATE = FindingClass.DUPLICATE.value
-_AS_THEY_ARE = (REJECTED, SHOWN, _DUPLICATE, FindingClass.KEY_ORDER.value)
+_MOVED = FindingClass.MOVED.value
+_AS_THEY_ARE = (REJECTED, SHOWN, _DUPLICATE, FindingClass.KEY_ORDER.value, _MOVED)
 
 
 class Pairs(NamedTuple):

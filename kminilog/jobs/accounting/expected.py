@@ -1,6 +1,7 @@
 """In which partition a record of a source belongs, as far as that can be known.
 
     one partition                        there
+    the source says where (same_places)  there
     a job has read just this source      where that job's partitioner put it (columns.partitioning),
                                          among as many partitions as there were
     else, with a key and a keyed rule    where the rule says, if there always were as many
@@ -12,7 +13,7 @@ Source: ours.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class ExpectedPartition:
     rule: KeyedPartition | None = None
     partitioner: str | None = None
     seed: int = 0
+    is_told: bool = False
 
     @classmethod
     def of(
@@ -67,10 +69,14 @@ class ExpectedPartition:
                 return cls(partitions, None, placed_by, seed)
         return cls(topic.partitions, _rule(topic, partitioner, jobs, is_within=is_within))
 
+    def told(self, source: Source) -> "ExpectedPartition":
+        """Return the same, or that all is known, if the records of a source say where they are."""
+        return replace(self, is_told=source.same_places)
+
     @property
     def knows_keyless(self) -> bool:
         """Whether the partition of a record without a key is known."""
-        return self.partitions == 1 or self.partitioner is not None
+        return self.partitions == 1 or self.partitioner is not None or self.is_told
 
     @property
     def knows_keyed(self) -> bool:

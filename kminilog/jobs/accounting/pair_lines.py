@@ -30,6 +30,7 @@ DETAILS = {
     FindingClass.DUPLICATE: "the source has this record, but not as often",
     FindingClass.ALTERED: "here the source has another key or value",
     FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
+    FindingClass.MOVED: "the source says that it has another partition or offset",
 }
 """What is said of a pair of each kind that is a finding."""
 

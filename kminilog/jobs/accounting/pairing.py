@@ -40,6 +40,7 @@ KINDS = (
     FindingClass.EXTRA.value,
     FindingClass.DUPLICATE.value,
     FindingClass.KEY_ORDER.value,
+    FindingClass.MOVED.value,
     SHOWN,
     ELSEWHERE,
     SURVIVOR,
@@ -195,6 +196,7 @@ class _Pairs:
         is_duplicate = self.first_copy != NOTHING
         pairs = {
             FindingClass.KEY_ORDER.value: self._disordered(),
+            FindingClass.MOVED.value: self._moved(),
             SHOWN: self._shown(shown),
             **self._landmarks(),
         }
@@ -226,6 +228,17 @@ class _Pairs:
         records, partitions, family = records[order], partitions[order], family[order]
         follows = (np.diff(partitions) == 0) & (np.diff(family) == 0)
         found: Integers = records[1:][follows & (np.diff(records) < 0)]  # records: by their place
+        return found
+
+    def _moved(self) -> Integers:
+        """Return the records of pairs whose message is not where they say that it is."""
+        records = np.flatnonzero((self.message_of != NOTHING) & ~self._source["is_rejected"])
+        if "told" not in self._source:
+            return records[:0]
+        messages = self.message_of[records]
+        is_there = self._source["partition"][records] == self._stored["partition"][messages]
+        is_there &= self._source["told"][records] == self._stored["offset"][messages]
+        found: Integers = records[~is_there]
         return found
 
     def _shown(self, shown: Collection[tuple[int, int]]) -> Integers:

@@ -176,6 +176,8 @@ class RecordReader:
             "has_key": records.has_key,
             "is_rejected": records.is_rejected,
         }
+        if records.told_offsets is not None:
+            columns["told"] = records.told_offsets
         yield from join.scattered(columns, records)
         left_out = int((records.is_rejected & ~join.is_wanted(records)).sum())
         yield join.buckets, (UNKNOWN, Counted(len(records.numbers), 0, left_out))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kminilog.columns.mixing import mixed
 from kminilog.jobs.accounting.digests import Digests, digests
@@ -20,7 +21,7 @@ from kminilog.jobs.accounting.expected import ExpectedPartition
 from kminilog.jobs.accounting.log_parts import Part, Ranges, messages_of
 from kminilog.jobs.accounting.rejections import Rejections
 from kminilog.jobs.accounting.rows import UNKNOWN, Bits, Integers, bits_of
-from kminilog.jobs.source.places import Order, places_of
+from kminilog.jobs.source.places import TOLD_COLUMNS, Order, places_of
 from kminilog.storage.log_dir import LogDir
 
 
@@ -29,6 +30,7 @@ class SourceRecords(NamedTuple):
 
     `numbers` are those of their places, `rows` what these say of rows. A rejected record belongs to
     no partition: UNKNOWN.
+    `told_offsets` are where they say that their messages are, if that is compared.
     """
 
     keys: pa.Array
@@ -39,6 +41,7 @@ class SourceRecords(NamedTuple):
     partitions: Integers
     has_key: Bits
     is_rejected: Bits
+    told_offsets: Integers | None = None
 
 
 class Messages(NamedTuple):
@@ -67,6 +70,7 @@ class Sides:
     expected: ExpectedPartition
     rejections: Rejections
     order: Order
+    same_places: bool = False
 
     def reader(self, wanted: Bits | None = None) -> Callable[[pa.RecordBatch], SourceRecords]:
         """Return a new function of a batch with the columns of `Columns`; O(bytes).
@@ -86,16 +90,25 @@ class Sides:
                 is_undecodable,
                 lambda rows: digests(*(column.filter(pa.array(rows)) for column in (keys, values))),
             )
-            partitions = choose(keys, places)
+            partitions, told = choose(keys, places), None
+            if self.same_places:
+                partitions, told = self._told(batch)
             if is_rejected.any():
                 partitions = np.where(is_rejected, UNKNOWN, partitions)
             found = digests(keys, values, wanted)
             found = _without_copies(found, is_undecodable, numbers)
             has_key = bits_of(keys.is_valid())
             at = (numbers, places.row, partitions)
-            return SourceRecords(keys, values, found, *at, has_key, is_rejected)
+            return SourceRecords(keys, values, found, *at, has_key, is_rejected, told)
 
         return read
+
+    def _told(self, batch: pa.RecordBatch) -> tuple[Integers, Integers]:
+        """Return in which partitions, and at which offsets, records say that their messages are."""
+        partitions, offsets = (
+            pc.fill_null(batch.column(name), UNKNOWN).to_numpy() for name in TOLD_COLUMNS
+        )
+        return np.where(partitions < self.partitions, partitions, UNKNOWN), offsets
 
     def messages(self, part: Part, wanted: Bits | None = None) -> Iterator[Messages]:
         """Yield the messages of a part; O(bytes)."""

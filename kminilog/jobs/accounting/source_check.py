@@ -99,7 +99,8 @@ def compare(
     asked if rows are compared. O(bytes), in tasks.
     """
     steps, wanted, rows = [], None, messages
-    if not is_full and reader.task_count and sides.expected.knows_keyed:
+    has_sums = reader.task_count and sides.expected.knows_keyed and not sides.same_places
+    if has_sums and not is_full:
         step = ChecksumPass.of(sides, reader.task_count + len(groups), total_bytes)
         counted, differing = reader.sums(step, groups)
         steps.append("sums")
@@ -209,9 +210,10 @@ def check_against(
         within=ranges_of(topic, within) if within else None,
         expected=ExpectedPartition.of(
             topic, partitioner, source, jobs, is_within=within is not None
-        ),
+        ).told(source),
         rejections=Rejections.of(source, files, jobs, quarantined, order),
         order=order,
+        same_places=source.same_places,
     )
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
     with engine.reading(source, files) as reader:

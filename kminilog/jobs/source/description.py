@@ -48,7 +48,8 @@ class Source:
     path, `a=1`, which is text as it stands there. Text has one column, `value`. Messages (kcat,
     kminilog) have their own key and value, and neither columns nor a regex. A source without
     records is an error, unless `allow_empty`. `only` is a file of `verify --findings`: then the
-    source has just the records that this file calls missing.
+    source has just the records that this file calls missing. With `same_places` records say in
+    which partition and at which offset their messages are, which only messages know.
     """
 
     paths: tuple[str, ...]
@@ -59,6 +60,7 @@ class Source:
     header: bool = True
     allow_empty: bool = False
     only: str | None = None
+    same_places: bool = False
 
     def __str__(self) -> str:
         return ", ".join(self.paths)
@@ -76,7 +78,7 @@ class Source:
     def to_json(self) -> dict[str, Any]:
         """Return the source as a manifest records it; paths become absolute."""
         found = asdict(self)
-        del found["allow_empty"]  # what is read is the same
+        del found["allow_empty"], found["same_places"]  # the same records are read
         only = found.pop("only")
         if only is not None:
             found["only"] = os.path.abspath(only)
@@ -276,6 +278,9 @@ def check_options(source: Source) -> None:
     ):
         reason = f"messages of {source.format} have their own key and value: name neither"
         raise SourceError(str(source), reason=reason)
+    if source.same_places and source.format not in _OF_MESSAGES:
+        reason = f"records of format {source.format} have no partition and no offset"
+        raise SourceError(str(source), reason=f"{reason} to compare; only messages have")
     if source.key is not None and source.key_regex is not None:
         raise SourceError(str(source), reason="give a key column or a key regex, not both")
     if source.key_regex is not None:

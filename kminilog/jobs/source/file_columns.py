@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.csv_columns import csv_pieces, read_fields
@@ -106,7 +107,9 @@ class FileColumns:
             found = messages_of(lines, is_first=is_first)
             rows = np.arange(row, row + len(lines))
             places = positions[found.kept], rows[found.kept]
-            yield records_of(piece.rank, *places, found.key, found.payload, found.rejected)
+            told = (found.partition, found.offset) if self.source.same_places else ()
+            rejected = pc.coalesce(found.rejected, _untold(*told)) if told else found.rejected
+            yield records_of(piece.rank, *places, found.key, found.payload, rejected, *told)
 
     def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         source, folders = self.source, self.folders[piece.rank]
@@ -141,6 +144,12 @@ class FileColumns:
             key = columns[source.key].cast(pa.binary())
         value = whole if source.value is None else columns[source.value].cast(pa.binary())
         return records_of(piece.rank, positions, rows, key, value, rejected)
+
+
+def _untold(partition: Any, offset: Any) -> Any:
+    """Return a reason for each record that does not say where its message is; else null."""
+    is_told = pc.and_(partition.is_valid(), offset.is_valid())
+    return pc.if_else(is_told, pa.scalar(None, pa.string()), "it has no partition and no offset")
 
 
 def _names_of(

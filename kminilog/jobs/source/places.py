@@ -18,6 +18,8 @@ from kminilog.jobs.source.description import Place, Source
 Integers = NDArray[np.int64]
 PLACE_COLUMNS = ("source_rank", "source_position", "source_row")
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
+TOLD_COLUMNS = ("told_partition", "told_offset")
+"""Where a record says that its message is, if that is asked for (`Source.same_places`)."""
 
 
 class Order(NamedTuple):
@@ -47,12 +49,12 @@ class Order(NamedTuple):
 
 
 def records_of(
-    rank: int, positions: Any, rows: Any, key: Any, value: Any, rejected: Any
+    rank: int, positions: Any, rows: Any, key: Any, value: Any, rejected: Any, *told: Any
 ) -> pa.RecordBatch:
     """Return records of one file with RECORD_COLUMNS; `rejected` are reasons, or null.
 
     Arguments are Arrow columns, numpy arrays or, of positions, one number for all. A rejected
-    record has neither key nor value.
+    record has neither key nor value. `told` are TOLD_COLUMNS, or nothing.
     """
     count = len(rejected)
     if rejected.null_count < count:
@@ -61,8 +63,8 @@ def records_of(
     if isinstance(positions, int):
         positions = np.full(count, positions)
     ranks = pa.repeat(pa.scalar(rank, pa.int32()), count)
-    columns = [ranks, pa.array(positions), pa.array(rows), key, value, rejected]
-    return pa.record_batch(columns, names=list(RECORD_COLUMNS))
+    columns = [ranks, pa.array(positions), pa.array(rows), key, value, rejected, *told]
+    return pa.record_batch(columns, names=[*RECORD_COLUMNS, *TOLD_COLUMNS][: len(columns)])
 
 
 def places_of(records: pa.Table | pa.RecordBatch) -> Places:

@@ -30,6 +30,7 @@ class SourceSegment(NamedTuple):
     """
 
     file: SourceFile
+    partition: int
     segment: Segment
     following_offset: int | None
     known_end: int
@@ -45,13 +46,12 @@ def segments_of(arguments: Sequence[str]) -> list[SourceSegment]:
     known: set[str] = set()
     for argument in arguments:
         directory, topic = _topic_of(argument)
-        for segment, following_offset, known_end in _listed(directory, topic, argument):
-            path = str(segment.log_path)
+        for listed in _listed(directory, topic, argument):
+            path = str(listed[1].log_path)
             if os.path.realpath(path) in known:
                 raise SourceError(argument, reason="another argument names this topic already")
             known.add(os.path.realpath(path))
-            file = _file(len(found), path)
-            found.append(SourceSegment(file, segment, following_offset, known_end))
+            found.append(SourceSegment(_file(len(found), path), *listed))
     if not found:
         reason = "name at least one topic, as DIR:TOPIC"
         raise SourceError("(none)", reason=reason if not arguments else "no partition has segments")
@@ -91,8 +91,8 @@ def _topic_of(argument: str) -> tuple[LogDir, Topic]:
 
 def _listed(
     log_dir: LogDir, topic: Topic, argument: str
-) -> Iterator[tuple[Segment, int | None, int]]:
-    """Yield each segment of a topic, the first offset of the next one, and the known end.
+) -> Iterator[tuple[int, Segment, int | None, int]]:
+    """Yield of each segment of a topic what SourceSegment has beside its file.
 
     Raises SourceError for a partition that has lost its directory or its beginning.
     """
@@ -107,11 +107,12 @@ def _listed(
             raise SourceError(argument, reason=str(error)) from None
         start, end = starts.get(place, 0), ends.get(place, 0)
         first = segments[0].first_offset if segments else end
-        if place in starts and start < first:
+        if start < first and (place in starts or not segments):
             gone = f"{offsets(range(start, first), 'are')} gone"
             raise SourceError(argument, reason=f"{place}: {gone}; retention has not deleted them")
         firsts = [segment.first_offset for segment in segments]
-        yield from zip(segments, [*firsts[1:], None], [*[0] * len(firsts[1:]), end], strict=True)
+        for segment, following in zip(segments, [*firsts[1:], None], strict=True):
+            yield place.partition, segment, following, end if following is None else 0
 
 
 def _file(rank: int, path: str) -> SourceFile:

@@ -40,6 +40,7 @@ class SegmentPiece:
     """
 
     rank: int
+    partition: int
     segment: Segment
     start: int
     end: int
@@ -91,7 +92,7 @@ class TopicColumns:
         """
         for piece in items:
             try:
-                yield from _read(piece)
+                yield from _read(piece, same_places=self.source.same_places)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise SourceError(str(piece.segment.log_path), reason=reason) from error
@@ -102,7 +103,9 @@ def _pieces(found: SourceSegment, file: SourceFile) -> Iterator[SegmentPiece]:
     begins = [(0, segment.first_offset), *_cuts(segment, file.size_bytes)]
     ends = [*begins[1:], (file.size_bytes, found.following_offset)]
     for (start, first), (end, stop) in zip(begins, ends, strict=True):
-        yield SegmentPiece(file.rank, segment, start, end, first, stop, found.known_end)
+        yield SegmentPiece(
+            file.rank, found.partition, segment, start, end, first, stop, found.known_end
+        )
 
 
 def _cuts(segment: Segment, size_bytes: int) -> Iterator[tuple[int, int]]:
@@ -118,12 +121,15 @@ def _cuts(segment: Segment, size_bytes: int) -> Iterator[tuple[int, int]]:
             yield position, offset
 
 
-def _read(piece: SegmentPiece) -> Iterator[pa.RecordBatch]:
+def _read(piece: SegmentPiece, *, same_places: bool) -> Iterator[pa.RecordBatch]:
     segment, position, next_offset = piece.segment, piece.start, piece.first_offset
     for batch, end in batches_in_turn(segment, position, next_offset, piece.end):
-        rows = batch.column("offset").to_numpy() - segment.first_offset
+        offsets_here = batch.column("offset")
+        rows = offsets_here.to_numpy() - segment.first_offset
         rejected = pa.nulls(len(batch), pa.string())
-        columns = batch.column("key"), batch.column("value"), rejected
+        columns = [batch.column("key"), batch.column("value"), rejected]
+        if same_places:
+            columns += [pa.repeat(pa.scalar(piece.partition, pa.int64()), len(batch)), offsets_here]
         yield records_of(piece.rank, batch.column("position"), rows, *columns)
         position, next_offset = end, next_offset + len(batch)
     stop_offset = piece.stop_offset

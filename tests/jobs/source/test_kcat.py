@@ -119,3 +119,14 @@ def test_source_of_kcat_lines_is_read_in_pieces_and_by_places(tmp_path: Path, mo
         payload = json.loads(told)["payload"]
         assert (payload and payload.encode(errors="surrogateescape")) == pair[1]
     assert last["rejected"]
+
+
+def test_places_that_lines_tell_are_read_if_that_is_asked(tmp_path: Path):
+    lines = [line(1, 7, b"k", b"v"), b'{"key":"k","payload":"v"}', b'{"partition":1}', b"", b"x"]
+    (tmp_path / "a").write_bytes(b"\n".join(lines))
+    source = Source((str(tmp_path / "a"),), "kcat", same_places=True)
+    first, *others = records_of(source)
+    assert (first["told_partition"], first["told_offset"], first["rejected"]) == (1, 7, None)
+    assert others[0]["rejected"] == "it has no partition and no offset"
+    assert [one["key"] for one in others] == [None] * 3
+    assert all("it is no line of kcat" in one["rejected"] for one in others[1:])

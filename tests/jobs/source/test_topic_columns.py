@@ -4,6 +4,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,22 @@ def test_log_that_has_lost_its_beginning_is_said(source):
         files_of(source)
 
 
+def test_partition_that_has_lost_all_segments_is_said(source, tmp_path):
+    for path in segments(source):
+        path.unlink()
+    with pytest.raises(SourceError, match=r"orders-0: offsets 0 to 45 are gone; retention"):
+        files_of(source)
+    (tmp_path / "log" / "log-start-offset-checkpoint").unlink()
+    with pytest.raises(SourceError, match=r"orders-0: offsets 0 to 45 are gone; retention"):
+        files_of(source)
+
+
+def test_records_say_where_their_messages_are_if_that_is_asked(source, dialect):
+    records = records_of(replace(source, same_places=True))
+    told = [(row["told_partition"], row["told_offset"]) for row in records]
+    assert told == [(p, n) for p in range(2) for n in range(len(pairs_of(dialect, p)))]
+
+
 def test_log_that_retention_has_shortened_is_fine(source, tmp_path, dialect):
     with LogDirWriter.open(tmp_path / "log") as writer:
         log = writer.log(TopicPartition("orders", 0))
@@ -262,6 +279,11 @@ def test_source_is_what_was_read_by_whatever_path(source, tmp_path, monkeypatch)
     assert Source(("link:orders",), "kminilog").to_json()["paths"] == [f"{tmp_path}/link:orders"]
     assert files_of(Source(("log:orders",), "kminilog")) == files_of(source)
     assert not Source(("link:views",), "kminilog").is_what_was_read(source.to_json()["paths"])
+
+
+def test_places_of_records_that_have_none_are_not_compared():
+    with pytest.raises(SourceError, match="records of format json have no partition and no offset"):
+        check_options(Source(("x",), "json", same_places=True))
 
 
 @pytest.mark.parametrize("asked", [{"key": "k"}, {"value": ""}, {"key_regex": "x"}])
