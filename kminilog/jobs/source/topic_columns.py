@@ -136,20 +136,23 @@ def _read(piece: SegmentPiece, *, same_places: bool) -> Iterator[pa.RecordBatch]
     if stop_offset is None:
         stop_offset = max(next_offset, piece.known_end)
     if (position, next_offset) != (piece.end, stop_offset):
-        raise SourceError(str(segment.log_path), reason=_fault(piece, position, next_offset))
+        raise _fault(piece, position, next_offset)
 
 
-def _fault(piece: SegmentPiece, position: int, next_offset: int) -> str:
-    """Return what stands where a message with the next offset should."""
-    found: str | None = None
+def _fault(piece: SegmentPiece, position: int, next_offset: int) -> SourceError:
+    """Return the error for what stands where a message with the next offset should."""
+    path, found = str(piece.segment.log_path), None
     if position < piece.end:
-        _, outcome = next(piece.segment.scan(position))
+        _, outcome = next(piece.segment.scan(position), (position, None))
+        if outcome is None:  # somebody has cut the file meanwhile
+            return changed(path)
         if isinstance(outcome, Message) and outcome.is_compressed:
             found = f"byte {position}: a message compressed with {outcome.codec}"
-            return f"{found}; only `kminilog dump --deep` looks inside, and only with gzip"
+            reason = f"{found}; only `kminilog dump --deep` looks inside, and only with gzip"
+            return SourceError(path, reason=reason)
         found = fault(outcome, next_offset)
     ends = f"what follows begins with offset {piece.stop_offset}, not with {next_offset}"
     if piece.stop_offset is None:
         gone = offsets(range(next_offset, piece.known_end), "were")
         ends = f"{gone} on the disk, the log ends before them"
-    return f"byte {position}: {found or ends}; {_REMEDY}"
+    return SourceError(path, reason=f"byte {position}: {found or ends}; {_REMEDY}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.errors import SourceError
+from kminilog.errors import SourceChangedError, SourceError
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
@@ -235,6 +235,17 @@ def test_messages_that_come_meanwhile_are_said(source, tmp_path):
     )
     with pytest.raises(SourceError, match="it was changed while it was read"):
         check_unchanged(source, files)
+
+
+def test_segment_that_is_cut_or_deleted_meanwhile_is_said(source):
+    columns = columns_of(source, files_of(source))
+    path = segments(source)[1]
+    os.truncate(path, message_positions(path.read_bytes())[1])
+    with pytest.raises(SourceChangedError, match="it was changed while it was read"):
+        list(columns.read(columns.pieces))
+    path.unlink()
+    with pytest.raises(SourceError, match="No such file or directory"):
+        list(columns.read(columns.pieces))
 
 
 # ---- which topic
