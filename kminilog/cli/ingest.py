@@ -151,7 +151,7 @@ def command(
     Topic(topic, 1 if partitions is None else partitions)
     if job_id is not None:
         staging_path(log_dir_path, job_id)
-    source = replace(to_source(sources, **reading), only=only and str(only))
+    source = replace(to_source(sources, **reading), only=None if only is None else str(only))
     options = {
         "topic": topic,
         "partitions": partitions,

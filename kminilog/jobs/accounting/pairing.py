@@ -174,6 +174,8 @@ class _Pairs:
         group, where = homes[:, is_message]
         scattered = group[1:][(np.diff(group) == 0) & (np.diff(where) != 0)]
         self.tells_order[rows[left[found]]] = ~np.isin(groups[left[found]], scattered)
+        if "told" in self._source:  # copies were paired by what they say, which may be wrong
+            self.tells_order[rows[rows < count]] = False
 
     def _match(self, rows: Integers, groups: Any) -> Integers:
         """Pair the n-th record of each group with its n-th message; return which rows were records

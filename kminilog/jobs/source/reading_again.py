@@ -24,6 +24,7 @@ from kminilog.jobs.source.description import DATAFRAME, Place, Source
 from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.pieces import Piece
+from kminilog.jobs.source.selection import SelectedColumns
 from kminilog.jobs.source.source_files import SourceFile, is_unchanged
 from kminilog.jobs.source.topic_columns import TopicColumns
 from kminilog.storage.log_file import message_at
@@ -71,6 +72,8 @@ def _read(
     source: Source, columns: AnyColumns, file: SourceFile, places: Sequence[Place]
 ) -> tuple[dict[Place, KeyValue | str], str]:
     """Return what is found in a file, and the reason why the rest is not."""
+    if isinstance(columns, SelectedColumns):
+        return _read(source, columns.columns, file, places)
     if isinstance(columns, TopicColumns):
         return dict(_messages(columns, file, places)), CHANGED
     batches: Iterator[Any]

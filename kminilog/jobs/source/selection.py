@@ -102,6 +102,8 @@ def _rows(path: str) -> Iterator[Mapping[str, Any]]:
     try:
         if Path(path).suffix.lower() == ".parquet":
             with pq.ParquetFile(path) as table:
+                if not {*_FIELDS} <= {*table.schema_arrow.names}:
+                    raise ValueError("it lacks columns of findings")
                 for batch in table.iter_batches(columns=list(_FIELDS)):
                     yield from batch.to_pylist()
             return

@@ -72,8 +72,11 @@ def test_copy_of_the_files_is_the_same(tmp_path, source, engine):
     assert (report.verdict, report.scope["steps"]) == ("ok", ["account"])
 
 
-def test_topic_that_was_loaded_anew_has_all_records_but_in_other_places(tmp_path, source, engine):
-    ingest_with(LocalIngest(), tmp_path / "log", source, topic="wide", partitions=5)
+def test_topic_that_was_loaded_anew_has_all_records_but_in_other_places(
+    tmp_path, source, engine, dialect
+):
+    options = {"topic": "wide", "partitions": 5, "dialect": dialect}
+    ingest_with(LocalIngest(), tmp_path / "log", source, **options)
     report = verify(engine, tmp_path / "log", source, "wide")
     assert report.conservation["missing"] == report.conservation["extra"] == 0
     (found,) = report.to_json()["findings"]
