@@ -1,5 +1,6 @@
 """The examples of docs/spark.md, one after the other: each must print what the page says."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -37,7 +38,9 @@ def test_spark_page_commands_do_what_the_page_says(spark: SparkSession, tmp_path
     Path("orders.txt").write_text(ORDERS)
     (line,) = KCAT.findall(PAGE.read_text())
     Path("orders.kcat").write_text(f"{line}\n")
-    assert len(run_commands(PAGE, tmp_path / "log")) >= 8
+    missing = {"class": "missing", "source_file": "orders.txt", "source_position": 0}
+    Path("findings.jsonl").write_text(json.dumps(missing))
+    assert len(run_commands(PAGE, tmp_path / "log")) >= 9
 
 
 def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_path, monkeypatch):
