@@ -137,13 +137,13 @@ def locations(
     if source == DATAFRAME:
         yield from (Location(str(source), _ROW_ID, place.row) for place in places)
         return
+    if source.format == "kminilog":
+        yield from _offsets(source, files, places)
+        return
     for rank, group in groupby(places, key=lambda place: place.rank):
         path = files[rank].path
         if source.has_rows:
             yield from (Location(path, "row", place.row + 1) for place in group)
-            continue
-        if source.format == "kminilog":
-            yield from _offsets(source, path, group)
             continue
         line, position = 1, 0
         with open_decompressed(path) as file:
@@ -156,9 +156,12 @@ def locations(
                 yield Location(path, "line", line)
 
 
-def _offsets(source: Source, path: str, places: Iterable[Place]) -> Iterator[Location]:
+def _offsets(
+    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
+) -> Iterator[Location]:
     segments = {found.file.path: found.segment for found in segments_of(source.paths)}
     for place in places:
+        path = files[place.rank].path
         offset = offset_at(segments[path], place.position) if path in segments else None
         if offset is None:
             raise changed(path)
@@ -272,10 +275,8 @@ def check_options(source: Source) -> None:
     if source.format not in FORMATS:
         reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
         raise SourceError(str(source), reason=reason)
-    if (
-        source.format in _OF_MESSAGES
-        and (source.key, source.key_regex, source.value) != (None,) * 3
-    ):
+    asked = [source.key, source.key_regex, source.value]
+    if source.format in _OF_MESSAGES and any(name is not None for name in asked):
         reason = f"messages of {source.format} have their own key and value: name neither"
         raise SourceError(str(source), reason=reason)
     if source.same_places and source.format not in _OF_MESSAGES:
