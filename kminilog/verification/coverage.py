@@ -28,6 +28,7 @@ class Aspect(StrEnum):
     PLACEMENT = "placement"
     COMPRESSED = "compressed-messages"
     SOURCE = "source"
+    PLACES = "places"
     COPIES = "copies"
 
 

@@ -28,6 +28,7 @@ _ASPECTS = {
     Aspect.JOBS: (_K.MANIFEST_MISMATCH, _K.ALTERED),
     Aspect.PLACEMENT: (_K.WRONG_PARTITION,),
     Aspect.SOURCE: (_K.MISSING, _K.EXTRA, _K.DUPLICATE, _K.KEY_ORDER),
+    Aspect.PLACES: (_K.MOVED,),
 }
 _ASPECT_OF = {kind: aspect for aspect, kinds in _ASPECTS.items() for kind in kinds}
 _SUITE = "kminilog verify"

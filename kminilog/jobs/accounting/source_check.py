@@ -282,7 +282,10 @@ def _add(
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
     report.conservation = _conservation(account)
-    report.checked.append(Aspect.SOURCE)
+    report.checked += [Aspect.SOURCE, *[Aspect.PLACES] * source.same_places]
+    if source.knows_places and not source.same_places:
+        why = "partitions and offsets, which a job gives anew"
+        report.unchecked.append(Unchecked(Aspect.PLACES, str(source), why, "--same-places"))
     report.scope["steps"] = account.steps
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"

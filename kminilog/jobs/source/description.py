@@ -71,6 +71,11 @@ class Source:
         return self.format in _WITH_ROWS
 
     @property
+    def knows_places(self) -> bool:
+        """Whether its records are messages, which have a partition, an offset, key and value."""
+        return self.format in _OF_MESSAGES
+
+    @property
     def needs_whole(self) -> bool:
         """Whether the whole record is its value, or is searched for its key."""
         return self.value is None or self.key_regex is not None
@@ -276,10 +281,10 @@ def check_options(source: Source) -> None:
         reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
         raise SourceError(str(source), reason=reason)
     asked = [source.key, source.key_regex, source.value]
-    if source.format in _OF_MESSAGES and any(name is not None for name in asked):
+    if source.knows_places and any(name is not None for name in asked):
         reason = f"messages of {source.format} have their own key and value: name neither"
         raise SourceError(str(source), reason=reason)
-    if source.same_places and source.format not in _OF_MESSAGES:
+    if source.same_places and not source.knows_places:
         reason = f"records of format {source.format} have no partition and no offset"
         raise SourceError(str(source), reason=f"{reason} to compare; only messages have")
     if source.key is not None and source.key_regex is not None:

@@ -70,6 +70,10 @@ def test_copy_of_the_files_is_the_same(tmp_path, source, engine):
     shutil.copytree(tmp_path / "log", tmp_path / "copy")
     report = verify(engine, tmp_path / "copy", source)
     assert (report.verdict, report.scope["steps"]) == ("ok", ["account"])
+    assert "places" in report.checked
+    report = verify(engine, tmp_path / "copy", replace(source, same_places=False))
+    assert "places" not in report.checked
+    assert [one.option for one in report.unchecked if one.what == "places"] == ["--same-places"]
 
 
 def test_topic_that_was_loaded_anew_has_all_records_but_in_other_places(
