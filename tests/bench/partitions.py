@@ -57,7 +57,15 @@ def of_partitions(source: Path, log_dir: Path, records: int, rounds: int) -> Non
     memory: dict[int, list[float]] = {count: [] for count in PARTITIONS}
     for _ in range(rounds):
         for count in PARTITIONS:
-            words = [sys.executable, "-m", __name__, "one", str(count), str(source), str(log_dir)]
+            words = [
+                sys.executable,
+                "-m",
+                "tests.bench.partitions",
+                "one",
+                str(count),
+                str(source),
+                str(log_dir),
+            ]
             told = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
             found = json.loads(told.splitlines()[-1])
             seconds[count].append(found["seconds"])
