@@ -55,6 +55,21 @@ def driver_peaks(process: "subprocess.Popen[bytes]") -> dict[str, int]:
     return found
 
 
+def tree_peak(process: "subprocess.Popen[bytes]") -> int:
+    """Wait for a process, and return the most bytes that it and all below
+    it have held together, as far as looks each POLL_SECONDS tell."""
+    peak = 0
+    while process.poll() is None:
+        held = 0
+        for pid in [process.pid, *_descendants(process.pid)]:
+            with suppress(OSError, StopIteration):
+                held += _bytes(pid, "VmRSS:")
+        peak = max(peak, held)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_SECONDS)
+    return peak
+
+
 def _look(found: dict[str, int]) -> None:
     for pid in _descendants():
         with suppress(OSError, StopIteration):
@@ -70,8 +85,12 @@ def _name(pid: int) -> str:
 
 
 def _peak_bytes(pid: int) -> int:
+    return _bytes(pid, "VmHWM:")
+
+
+def _bytes(pid: int, name: str) -> int:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    line = next(line for line in lines if line.startswith("VmHWM:"))
+    line = next(line for line in lines if line.startswith(name))
     return int(line.split()[1]) << 10
 
 
@@ -85,9 +104,9 @@ def _children() -> dict[int, list[int]]:
     return children
 
 
-def _descendants() -> list[int]:
+def _descendants(pid: int | None = None) -> list[int]:
     children = _children()
-    found, todo = [], [os.getpid()]
+    found, todo = [], [os.getpid() if pid is None else pid]
     while todo:
         todo += (below := children.get(todo.pop(), []))
         found += below

@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.bench import (
     bulk,
     checking_labs,
+    comparing,
     ingesting,
     ingesting_formats,
     looking_up,
@@ -47,6 +48,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "reading": reading.measure,
     "verifying": verifying.measure,
     "verifying_sources": verifying_sources.measure,
+    "comparing": comparing.measure,
     "checking_labs": checking_labs.measure,
 }
 
