@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LINES, PARQUET = ".jsonl", ".parquet"
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 def check_name(path: Path) -> None:
