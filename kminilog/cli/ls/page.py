@@ -4,10 +4,9 @@
     a partition       its picture (lanes.py), its findings with their bytes, its segments
     a segment         its first messages, or those around the first damage, and their bytes
 
-A bar is a link to its segment, a tick to its finding. It shows as much as fits into
-PAGE_BYTES, says what it leaves out, and names the command that shows it; if even the least does not
-fit, it says that. The template is
-log_dir.html (pages.py). Source: ours.
+A bar is a link to its segment, a tick to its finding. The page shows as much as fits into
+PAGE_BYTES, says what it leaves out, and names the command that shows it. If even the least does not
+fit, it says so. The template is log_dir.html (pages.py). Source: ours.
 """
 
 from collections import Counter
