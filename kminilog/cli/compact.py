@@ -23,7 +23,7 @@ from kminilog.text import count
 @json_option
 @click.pass_obj
 def command(log_dir_path: Path, topic: str, dry_run: bool, as_json: bool) -> int:
-    """Join the small segments of TOPIC, and the manifests of its bulk jobs.
+    """Join the small segments of TOPIC, and manifests of its jobs.
 
     Each bulk job begins new segments. Neighbours become one segment if it fits segment.bytes and is
     at least twice as large as the largest of them. Messages and offsets stay as they are, and
