@@ -131,6 +131,14 @@ def check_real_directory(path: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, reason, str(path))
 
 
+def names_in(directory: Path) -> list[str]:
+    """Return the names in a directory; [] if it is not there. Raises other OSErrors."""
+    try:
+        return os.listdir(directory)
+    except FileNotFoundError:
+        return []
+
+
 def append_to(path: Path, data: bytes | memoryview) -> None:
     """Append data to an existing file, in the page cache: no fsync.
 

@@ -349,6 +349,12 @@ class LogDirWriter(LogDir):
         )
 
 
+def check_undamaged(writer: LogDirWriter, topic: Topic) -> None:
+    """Raise the error of a partition whose damage is known since the writer was opened."""
+    for topic_partition in filter(writer._damage.get, topic.all_partitions()):
+        raise writer._damage[topic_partition]
+
+
 def log_end_offsets(
     writer: LogDirWriter, topic: Topic, partitions: Iterable[int]
 ) -> dict[int, int]:

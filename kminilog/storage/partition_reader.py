@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]
 SegmentAfter = Callable[[Segment], Segment | None]
 _MAX_WINDOW_BYTES = 1 << 20
-_LOG_NAMES = re.compile(r"(?<![^/])([0-9]{20})\.log(?![^/])")  # between slashes, which no name has
+_LOG_NAMES = re.compile(r"/([0-9]{20})\.log(?=/)")
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
@@ -96,7 +96,8 @@ def segments_among(names: Iterable[str]) -> list[int]:
     >>> segments_among(["00000000000000000007.log", "00000000000000000007.index", "notes.txt"])
     [7]
     """
-    numbers = map(int, _LOG_NAMES.findall("/".join(names)))  # all at once: there may be thousands
+    between_slashes = "/".join(("", *names, ""))  # one search, because there may be thousands
+    numbers = map(int, _LOG_NAMES.findall(between_slashes))
     return [number for number in numbers if number <= MAX_OFFSET]
 
 

@@ -25,6 +25,7 @@ invalid message, whatever follows it (docs/differences.md).
 """
 
 import os
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,7 +42,6 @@ from kminilog.format.names import (
     TopicPartition,
     cut_file,
     parse_segment_file,
-    segment_name,
 )
 from kminilog.storage.files import naming, open_regular, sync
 from kminilog.storage.log_file import whole_messages
@@ -56,6 +56,7 @@ from kminilog.storage.segment_scan import (
     valid_end,
 )
 
+_BOTH_FILES = re.compile(r"(?<![^/])(0[0-8][0-9]{18})\.index/\1\.log/")  # below MAX_OFFSET
 NOT_DUE = "its entries are not those of the valid messages"
 
 
@@ -164,21 +165,22 @@ def plan_recovery(
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
     Segments wholly below `scan_from` were on the disk. If the last writer ended in order, not
-    `is_after_crash`, they are not read, and of the others only the last index interval is. After a
-    crash, only the last index interval is read of those below; the others are read whole, by
-    `scanner`: O(bytes). Of these it rebuilds the index unless `is_valid_index`. A log that is valid
-    only below `recovery_point` gets a warning.
+    `is_after_crash`, they are not read up to the first one without an index, and of the others only
+    the last index interval is. After a crash, only the last index interval is read of those below;
+    the others are read whole, by `scanner`: O(bytes). Of these it rebuilds the index unless
+    `is_valid_index`. A log that is valid only below `recovery_point` gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
-    names = set(os.listdir(plan.directory))
-    bases = sorted(segments_among(names))
-    whole = {segment_name(base) + suffix for base in bases for suffix in (INDEX_SUFFIX, LOG_SUFFIX)}
-    leftovers, strays = leftovers_and_strays(names - whole, is_after_crash=is_after_crash)
+    whole, names = _whole_segments(os.listdir(plan.directory))
+    without_index = segments_among(names)
+    bases = sorted(whole + without_index)
+    leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
     plan.leftovers = [plan.directory / name for name in leftovers]
     plan.strays = [plan.directory / name for name in strays]
     first_to_scan = segment_slot(reader.dialect, bases, scan_from)
     if not is_after_crash:  # those before are not read, those after not whole
-        bases, first_to_scan = bases[first_to_scan:], len(bases)
+        first_to_read = min([first_to_scan, *map(bases.index, without_index)])
+        bases, first_to_scan = bases[first_to_read:], len(bases)
     segments = [*map(reader.segment_named, bases)]
     plan.log_end_offset = segments[0].first_offset if segments else 0
     for slot, segment in enumerate(segments):
@@ -204,6 +206,16 @@ def plan_recovery(
             f"but up to {recovery_point} it was on the disk"
         )
     return plan
+
+
+def _whole_segments(names: Collection[str]) -> tuple[list[int], list[str]]:
+    """Return the base offsets of the segments with both files, and the names of all other files.
+
+    In one search, because there may be thousands.
+    """
+    others_and_bases = _BOTH_FILES.split("/".join([*sorted(names), ""]))
+    others = "".join(others_and_bases[::2]).split("/")
+    return [*map(int, others_and_bases[1::2])], others[:-1]
 
 
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:

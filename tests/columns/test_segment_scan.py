@@ -159,11 +159,12 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     first, last = log.segments()[0], log.segments()[-1]
 
     def plans() -> list[tuple[object, ...]]:
-        fast = plan_recovery(reader, scanner=FAST)
-        return [
-            (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.damage, plan.is_valid)
-            for plan in (plan_recovery(reader), fast)
-        ]
+        found = []
+        for plan in (plan_recovery(reader), plan_recovery(reader, scanner=FAST)):
+            damage = plan.damage and (plan.damage.segment.log_path, *plan.damage[1:])
+            ends = plan.log_end_offset, plan.whole_end_offset
+            found.append((describe(plan), *ends, damage, plan.is_valid))
+        return found
 
     assert plans()[0] == plans()[1] == ([], 100, 0, None, True)
     last.index.path.write_bytes(b"not an index")

@@ -17,6 +17,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import pending_path
 from kminilog.verification.report import verify_storage
+from tests.log_content import Content, content_of
 
 JOBS, PARTITIONS, LINES = 5, 60, 600
 STAGING, PUBLISHING = "staging", "publishing"
@@ -40,14 +41,10 @@ def log_dir(tmp_path: Path, dialect) -> Path:
     return tmp_path / "log"
 
 
-def content_of(log_dir: Path) -> list[list[tuple[int, bytes | None]]]:
-    found = []
-    for reader in LogDir(log_dir).readers(LogDir(log_dir).topic("t")):
-        messages: list[tuple[int, bytes | None]] = []
-        while batch := reader.read(len(messages), 1 << 20):
-            messages += [(message.offset, message.value) for message in batch]
-        found.append(messages)
-    return found
+def assert_is_whole(log_dir: Path, content: Content) -> None:
+    assert content_of(log_dir, "t") == content
+    report = verify_storage(LogDir(log_dir))
+    assert (report.verdict, report.tally.findings()) == ("ok", [])
 
 
 def segment_count(log_dir: Path) -> int:
@@ -72,21 +69,17 @@ def killed_in(phase: str, log_dir: Path, chance: random.Random) -> bool:
 @pytest.mark.parametrize("phase", [STAGING, PUBLISHING])
 def test_compact_killed_at_any_moment_is_whole_or_nothing(tmp_path, log_dir, phase):
     chance = random.Random(phase)
-    content, before, kills, pending = content_of(log_dir), segment_count(log_dir), 0, 0
+    content, before, kills, pending = content_of(log_dir, "t"), segment_count(log_dir), 0, 0
     for number in range(6):
         copy = tmp_path / str(number)
         shutil.copytree(log_dir, copy)
         kills += killed_in(phase, copy, chance)
         pending += pending_path(copy).exists()
-        assert content_of(copy) == content
-        report = verify_storage(LogDir(copy))
-        assert (report.verdict, report.tally.findings()) == ("ok", [])
+        assert_is_whole(copy, content)
         is_committed = pending_path(copy).exists() or segment_count(copy) != before
         LogDirWriter.open(copy).close()
-        assert content_of(copy) == content
+        assert_is_whole(copy, content)
         assert segment_count(copy) == (PARTITIONS if is_committed else before)
-        report = verify_storage(LogDir(copy))
-        assert (report.verdict, report.tally.findings()) == ("ok", [])
         shutil.rmtree(copy)
     assert kills
     assert pending or phase == STAGING

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,25 @@ def test_segment_that_is_damaged_stays_as_it_is(log_dir, topic):
     assert first.read_bytes() == damaged
     assert done.joined
     assert verify_storage(LogDir(log_dir)).tally.findings() == found
+
+
+def test_compact_where_no_job_was_brings_the_name_of_its_manifest_to_the_disk(
+    tmp_path, topic, monkeypatch
+):
+    synced, real = list[tuple[str, bool]](), os.fsync
+
+    def fsync(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        synced.append((path.name, (path / MANIFEST_DIR).exists()))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with LogDirWriter.open(tmp_path / "produced", create=True) as writer:
+        writer.create_topic(replace(topic, settings=TopicSettings(segment_bytes=100)))
+        writer.log(TopicPartition("orders", 0)).append((None, b"value") for _ in range(20))
+        writer.alter_topic("orders", settings=SETTINGS)
+        assert compact(writer, writer.topic("orders"), "compact-1").joined
+    assert synced.index(("produced", True)) < synced.index((MANIFEST_DIR, False))
 
 
 def test_compact_without_room_on_the_disk_changes_nothing(log_dir, monkeypatch):

@@ -53,7 +53,7 @@ from kminilog.jobs.source.description import (
 from kminilog.jobs.source.selection import check_selected
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
+from kminilog.storage.log_dir_writer import LogDirWriter, check_undamaged
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest, StagedPartition
 from kminilog.storage.publish.publication import staging_path
@@ -250,10 +250,9 @@ class _Asked:
         return manifest, cut_off
 
     def target(self, writer: LogDirWriter) -> Topic:
-        """Return the topic of the job; raise an error now if one of its partitions is damaged."""
+        """Return the topic of the job; raise an error now if one is known to be damaged."""
         topic = topic_for(writer, self.job_id, *self.shape)
-        if existing_topic(writer, topic.name):
-            log_end_offsets(writer, topic, range(topic.partitions))
+        check_undamaged(writer, topic)
         return topic
 
     def staging(self, writer: LogDirWriter, directory: Path, target: Topic) -> StagingJob:

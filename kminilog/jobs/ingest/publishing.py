@@ -12,7 +12,7 @@ again and again, the job would never end: the last time it joins under the lock.
 others append while the job works stand before those of the job. Source: ours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,12 +65,17 @@ def publish_staged(
         with open_locked() as writer:
             if (result := committed(writer)) is not None:
                 return result
-            moved = _moved(writer, job)
+            ends = _log_ends(writer, job)
+            moved = [
+                Moved(staged, ends.get(staged.partition, 0))
+                for staged in job.manifest.partitions
+                if staged.first_offset != ends.get(staged.partition, 0)
+            ]
             if moved and not tries_left:
                 job, moved = _with_other_offsets(job, moved, join_again), []
             if not moved:
                 progress(f"publishing {job.manifest.facts['count']} messages")
-                _publish(writer, job, progress)
+                _publish(writer, job, ends, progress)
                 break
         job = _with_other_offsets(job, moved, join_again)
     return job
@@ -96,18 +101,16 @@ def check_not_made_anew(job_id: str, topic: Topic, now: Topic) -> None:
     )
 
 
-def _moved(writer: LogDirWriter, job: StagedJob) -> list[Moved]:
-    """Return the staged partitions that do not begin where their partition ends now."""
+def _log_ends(writer: LogDirWriter, job: StagedJob) -> dict[int, int]:
+    """Return where the staged partitions end now; {} if there is no topic yet."""
     now, topic = existing_topic(writer, job.topic.name), job.topic
     if now is None and not job.is_new:
         reason = f"{topic.name} was deleted while it was written"
         raise PublicationError(job.manifest.job_id, reason=reason)
     if now:
         check_not_made_anew(job.manifest.job_id, topic, now)
-    partitions = job.manifest.partitions
-    ends = log_end_offsets(writer, now, [one.partition for one in partitions]) if now else {}
-    found = [Moved(one, ends.get(one.partition, 0)) for one in partitions]
-    return [one for one in found if one.first_offset != one.staged.first_offset]
+    partitions = [staged.partition for staged in job.manifest.partitions]
+    return log_end_offsets(writer, now, partitions) if now else {}
 
 
 def _with_other_offsets(job: StagedJob, moved: Sequence[Moved], join_again: JoinAgain) -> StagedJob:
@@ -116,14 +119,16 @@ def _with_other_offsets(job: StagedJob, moved: Sequence[Moved], join_again: Join
     return replace(job, manifest=replace(job.manifest, partitions=partitions))
 
 
-def _publish(writer: LogDirWriter, job: StagedJob, progress: Progress) -> None:
+def _publish(
+    writer: LogDirWriter, job: StagedJob, ends: Mapping[int, int], progress: Progress
+) -> None:
     topic, job_id = job.topic, job.manifest.job_id
     creates = existing_topic(writer, topic.name) is None
     try:
         with publishing_from(writer.path, job_id, job.directory):
             if creates:
                 writer.create_topic(topic, progress=lambda step: progress(f"creating {step}"))
-            publish(writer.path, job.manifest, writer.ends)
+            publish(writer.path, job.manifest, writer.ends, ends)
     except (OSError, PublicationError):
         is_left = creates and not is_under_way(writer.path, job_id)
         if is_left and existing_topic(writer, topic.name) == topic:

@@ -99,8 +99,8 @@ def rejected_parts(results: Sequence[TaskResult]) -> list[RejectedPart]:
 def join(tasks: Tasks, job: Staging, runs: Sequence[Run]) -> list[StagedPartition]:
     """Join the runs of each partition in tasks, and return one staged partition for each.
 
-    Their offsets go on where the partition ends when a task begins with it. Once it returns, the
-    joined files are on the disk, and the runs are gone. O(bytes). Raises PublicationError if a run
+    Their offsets go on where the partitions end when a task begins. Once it returns, the joined
+    files are on the disk, and the runs are gone. O(bytes). Raises PublicationError if a run
     is not what its task wrote, and what `tasks` raises.
     """
     sizes = bytes_by_partition(Path(job.directory), runs, job.topic.partitions).tolist()
@@ -120,8 +120,9 @@ def join(tasks: Tasks, job: Staging, runs: Sequence[Run]) -> list[StagedPartitio
 def _join(job: Staging, runs: Sequence[Run], partitions: Sequence[int]) -> list[StagedPartition]:
     staging, attempt = Path(job.directory), job.new_attempt()
     with writing_to(job.log_dir):
-        reader = RunsReader(staging, runs, partitions)
-        joined = [join_runs(job.open_log(attempt, p), staging, reader) for p in partitions]
+        reader, ends = RunsReader(staging, runs, partitions), job.ends()
+        logs = (job.open_log(attempt, p, ends.get(p, 0)) for p in partitions)
+        joined = [join_runs(log, staging, reader) for log in logs]
         sync_staged(staging, joined)
         return joined
 

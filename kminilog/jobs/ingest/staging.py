@@ -10,7 +10,7 @@ nobody reads. Once the job's directory is deleted, they fail at the next file th
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,10 @@ import pyarrow as pa
 
 from kminilog.columns.partitioning import Choose, chooser
 from kminilog.errors import LogDirError, WriteFailedError, in_words
-from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter
+from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.publication import open_staged_log
-from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import Topic
 
 
@@ -39,29 +37,23 @@ class Staging:
     topic: Topic
     is_new: bool = False
 
-    def open_log(
-        self, attempt: Path, partition: int, first_offset: int | None = None
-    ) -> PartitionLog:
+    def ends(self) -> Mapping[int, int]:
+        """Return where partitions end, as the last writer put it on record; a new one has no end.
+
+        No lock holds them there, so the job compares again when it publishes.
+        """
+        points = {} if self.is_new else read_checkpoint(Path(self.log_dir))
+        return {p.partition: end for p, end in points.items() if p.topic == self.topic.name}
+
+    def open_log(self, attempt: Path, partition: int, first_offset: int) -> PartitionLog:
         """Return a new log in the directory of an attempt, to be appended to this partition.
 
-        Its messages get offsets from `first_offset` on; by default from where the partition ends
-        now. No lock holds it there, so the job compares again when it publishes.
+        Its messages get offsets from `first_offset` on.
         """
-        topic_partition = self.topic.partition(partition)
-        target = Path(self.log_dir, str(topic_partition))
-        if first_offset is None:
-            first_offset = 0 if self.is_new else self._end(target, topic_partition)
+        target = Path(self.log_dir, str(self.topic.partition(partition)))
         return open_staged_log(
             attempt, self.topic, partition, target=target, first_offset=first_offset
         )
-
-    def _end(self, target: Path, topic_partition: TopicPartition) -> int:
-        topic = self.topic
-        files = VisibleFiles(target, topic_partition, topic.dialect)
-        reader = PartitionReader(
-            target, topic_partition, topic.dialect, topic.settings, files=files
-        )
-        return reader.log_end_offset
 
     def new_attempt(self) -> Path:
         """Return a new directory in staging.

@@ -18,7 +18,6 @@ changed is noticed. publication.py writes the manifests. Source: ours.
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +27,7 @@ from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, check_topic
 from kminilog.storage.files import (
     check_real_directory,
+    names_in,
     open_regular,
     read_regular,
     replace_file,
@@ -120,8 +120,8 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """Return the content of its file."""
-        document = {name: value for name, value in asdict(self).items() if name != "joins" or value}
-        return json.dumps(document, indent=2).encode()
+        document = {name: value for name, value in vars(self).items() if name != "joins" or value}
+        return json.dumps(document, indent=2, default=vars).encode()
 
 
 def check_job_id(job_id: str) -> None:
@@ -283,11 +283,7 @@ def joined_paths(log_dir: Path) -> list[Path]:
 
 def _paths(log_dir: Path, suffix: str) -> list[Path]:
     directory = log_dir / MANIFEST_DIR
-    try:
-        names = sorted(os.listdir(directory))
-    except FileNotFoundError:
-        return []
-    return [directory / name for name in names if name.endswith(suffix)]
+    return [directory / name for name in sorted(names_in(directory)) if name.endswith(suffix)]
 
 
 def _joined_with(log_dir: Path, job_id: str) -> Path | None:

@@ -17,7 +17,7 @@ sweeps holds the lock. This module knows no Spark. Source: ours.
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,14 @@ from pathlib import Path
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.files import check_real_directory, naming, replace_file, sync, sync_all
+from kminilog.storage.files import (
+    check_real_directory,
+    names_in,
+    naming,
+    replace_file,
+    sync,
+    sync_all,
+)
 from kminilog.storage.lock import is_abandoned
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_log import PartitionLog
@@ -88,14 +95,21 @@ def sync_staged(staging: Path, partitions: Iterable[StagedPartition]) -> None:
     sync_all([*(path for one in directories for path in one.iterdir()), *directories])
 
 
-def publish(log_dir: Path, manifest: Manifest, ends: LogEnds | None = None) -> None:
+def publish(
+    log_dir: Path,
+    manifest: Manifest,
+    ends: LogEnds | None = None,
+    found_ends: Mapping[int, int] | None = None,
+) -> None:
     """Commit a job and move its files into their partitions, whose logs must not be open.
 
     Once it returns, the whole job is in the topic and survives a power failure; until then readers
     see nothing of it. After a crash, the next holder of the lock makes it all or nothing. `ends`
-    get the new recovery points; the writer that has them writes them when it closes. Raises
-    PublicationError, with nothing committed, if the staged files are not in this log dir or must
-    not become part of the topic. Raises OSError. O(files + bytes that are replaced).
+    get the new recovery points; the writer that has them writes them when it closes. `found_ends`
+    are the log end offsets of partitions, if the caller has looked since it has the lock; one that
+    is left out is 0. Raises PublicationError, with nothing committed, if the staged files are not
+    in this log dir or must not become part of the topic. Raises OSError. O(files + bytes that are
+    replaced).
     """
     staging = staging_path(log_dir, manifest.job_id)
     for staged in manifest.partitions:
@@ -103,22 +117,20 @@ def publish(log_dir: Path, manifest: Manifest, ends: LogEnds | None = None) -> N
     manifests = pending_path(log_dir).parent
     manifests.mkdir(exist_ok=True)
     finish_pending(log_dir)
-    check_staged_files(log_dir, manifest)
+    check_staged_files(log_dir, manifest, found_ends)
     manifest = replace(manifest, before=last_jobs(log_dir).get(manifest.topic))
     # What the manifest names must be durable before the manifest. The writers synced their files.
     durable = [
         path for one in manifest.partitions for path in _keep_replaced(log_dir, manifest, one)
     ]
-    named = {manifests, *durable, *(staging / staged.directory for staged in manifest.partitions)}
-    around = {parent for path in named for parent in path.parents}
+    named = [manifests, *durable, *(staging / staged.directory for staged in manifest.partitions)]
+    parents = {path.parent for path in named}
+    around = parents.union(*(path.parents for path in parents))
     sync_all([*durable, *(path for path in around if path.is_relative_to(log_dir))])
-    begin_counting(log_dir)
-    count_change(log_dir)  # a reader that lists files before and after the job notices it
-    replace_file(pending_path(log_dir), manifest.to_bytes())
-    _finish(log_dir, manifest)
+    _commit(log_dir, manifest)
     if ends:  # not earlier: until now readers see nothing of the job
-        points = {(manifest.topic, one.partition): one.next_offset for one in manifest.partitions}
-        ends.set_recovery_points({TopicPartition(*place): end for place, end in points.items()})
+        written = ((one.partition, one.next_offset) for one in manifest.partitions)
+        ends.set_recovery_points({TopicPartition(manifest.topic, p): end for p, end in written})
 
 
 def finish_pending(log_dir: Path) -> str | None:
@@ -173,7 +185,8 @@ def _is_left_over(directory: Path) -> bool:
 
 def check_staged_bytes(job_id: str, staged: StagedPartition, directory: Path) -> None:
     """Raise PublicationError if the `.log` files in a directory have another size in total."""
-    found_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
+    logs = [name for name in names_in(directory) if name.endswith(LOG_SUFFIX)]
+    found_bytes = sum(os.stat(f"{directory}/{name}").st_size for name in logs)
     if found_bytes != staged.bytes:
         reason = (
             f"{directory} holds {found_bytes} bytes of messages, not {staged.bytes}; all who write "
@@ -212,13 +225,10 @@ def publish_joins(log_dir: Path, compaction: Manifest) -> None:
 
     They are on the disk. Readers see each message once at each moment. Survives as `publish` does.
     """
-    manifests = pending_path(log_dir).parent
-    manifests.mkdir(exist_ok=True)
+    pending_path(log_dir).parent.mkdir(exist_ok=True)
+    sync(log_dir)
     finish_pending(log_dir)
-    begin_counting(log_dir)
-    count_change(log_dir)
-    replace_file(pending_path(log_dir), compaction.to_bytes())
-    _finish(log_dir, compaction)
+    _commit(log_dir, compaction)
 
 
 def _finish_joins(log_dir: Path, compaction: Manifest) -> None:
@@ -248,6 +258,14 @@ def _finish_joins(log_dir: Path, compaction: Manifest) -> None:
     sync(pending_path(log_dir).parent)
 
 
+def _commit(log_dir: Path, manifest: Manifest) -> None:
+    """Pass the commit point, and finish."""
+    begin_counting(log_dir)
+    count_change(log_dir)  # a reader that lists files before and after the job notices it
+    replace_file(pending_path(log_dir), manifest.to_bytes())
+    _finish(log_dir, manifest)
+
+
 def _finish(log_dir: Path, manifest: Manifest) -> None:
     if manifest.joins:
         _finish_joins(log_dir, manifest)
@@ -259,7 +277,7 @@ def _finish(log_dir: Path, manifest: Manifest) -> None:
         source = staging / staged.directory
         # A file that is no longer in staging is in place already. The name with .index sorts before
         # the one with .log, so it is renamed first: a log is never without its index.
-        for name in sorted(os.listdir(source) if source.exists() else ()):
+        for name in sorted(names_in(source)):
             os.replace(f"{source}/{name}", f"{target}/{name}")
         targets.append(target)
     sync_all(targets)

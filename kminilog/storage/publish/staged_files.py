@@ -13,6 +13,7 @@ Source: ours.
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
@@ -22,7 +23,7 @@ from kminilog.format.names import (
     parse_segment_file,
     segment_name,
 )
-from kminilog.storage.files import check_real_directory, open_regular
+from kminilog.storage.files import check_real_directory, names_in, open_regular
 from kminilog.storage.publish.manifests import JoinedSegments, Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
 from kminilog.storage.segment import Segment
@@ -32,62 +33,69 @@ from kminilog.storage.topics import Topic, read_topic
 _COMPARED_BYTES = 1 << 20
 
 
-def check_staged_files(log_dir: Path, manifest: Manifest) -> None:
+def check_staged_files(
+    log_dir: Path, manifest: Manifest, found_ends: Mapping[int, int] | None = None
+) -> None:
     """Raise PublicationError, NotADirectoryError or OSError if a job must not be published.
 
     A file that is no longer in staging counts as in place: a crash may have interrupted the
-    renames. Changes nothing. Reads names, and the bytes of files that are replaced.
+    renames. Changes nothing. Reads names, and the bytes of files that are replaced; it looks where
+    the partitions end unless the caller has done so, and passes `found_ends` (see `publish`).
     """
+    parts: list[StagedPartition | JoinedSegments] = [*manifest.partitions, *manifest.joins]
     try:
         topic = read_topic(log_dir, manifest.topic)
-        for staged in manifest.partitions:
-            topic.partition(staged.partition)
-        for joined in manifest.joins:
-            topic.partition(joined.partition)
+        for part in parts:
+            topic.partition(part.partition)
     except UnknownTopicOrPartitionError as error:
         raise PublicationError(manifest.job_id, reason=str(error)) from None
     numbers = [staged.partition for staged in manifest.partitions]
     if len(set(numbers)) < len(numbers):
         raise PublicationError(manifest.job_id, reason="it names a partition twice")
-    reasons = [_fault(log_dir, manifest.job_id, topic, staged) for staged in manifest.partitions]
-    reasons += [_fault_of_join(log_dir, manifest.job_id, topic, one) for one in manifest.joins]
+    staging = log_dir / STAGING_DIR / manifest.job_id
+    sources = [staging / part.directory for part in parts]
+    around = (source.parent for source in sources)
+    for directory in dict.fromkeys((staging.parent, staging, *around, *sources)):
+        check_real_directory(directory)
+    reasons = [
+        _fault(log_dir, staging, topic, staged)
+        or _fault_of_offsets(log_dir, topic, staged, found_ends)
+        for staged in manifest.partitions
+    ]
+    reasons += [_fault_of_join(log_dir, staging, topic, one) for one in manifest.joins]
     for reason in filter(None, reasons):
         raise PublicationError(manifest.job_id, reason=reason)
 
 
-def _fault(log_dir: Path, job_id: str, topic: Topic, staged: StagedPartition) -> str | None:
+def _fault(log_dir: Path, staging: Path, topic: Topic, staged: StagedPartition) -> str | None:
     topic_partition = topic.partition(staged.partition)
     if not 0 <= staged.first_offset <= staged.next_offset:
         return f"offsets {staged.first_offset} to {staged.next_offset} are no range"
-    directory = Path(job_id, staged.directory)
-    if directory.name != str(topic_partition):
+    target, source = log_dir / str(topic_partition), staging / staged.directory
+    if source.name != target.name:
         return f"{staged.directory} is no directory for {topic_partition}"
-    target, source = log_dir / str(topic_partition), log_dir / STAGING_DIR / directory
     check_real_directory(target)
     if not target.exists():
         return f"{target} is gone"
-    for depth in range(len(directory.parts) + 1):
-        check_real_directory(Path(log_dir, STAGING_DIR, *directory.parts[:depth]))
-    for name in sorted(os.listdir(source)) if source.exists() else ():
+    for name in sorted(names_in(source)):
         if not _belongs(topic, staged, name) or not _is_regular(source / name):
             return f"{source / name} is no segment of it"
         if name.endswith(LOG_SUFFIX) and not _goes_on(source / name, target / name):
             return f"{source / name} would replace messages in {target}"
-    return _fault_of_offsets(target, topic, topic_partition, staged)
+    return None
 
 
-def _fault_of_join(log_dir: Path, job_id: str, topic: Topic, joined: JoinedSegments) -> str | None:
+def _fault_of_join(
+    log_dir: Path, staging: Path, topic: Topic, joined: JoinedSegments
+) -> str | None:
     """Return why a joined segment must not take the place of others; they are deleted then."""
     topic_partition, bases = topic.partition(joined.partition), joined.base_offsets
-    directory = Path(job_id, joined.directory)
-    if directory.name != str(topic_partition) or bases != sorted(set(bases)) or len(bases) < 2:
+    target, source = log_dir / str(topic_partition), staging / joined.directory
+    if source.name != target.name or bases != sorted(set(bases)) or len(bases) < 2:
         return f"{joined.directory} is no directory for {topic_partition}, or joins nothing"
-    target = log_dir / str(topic_partition)
     check_real_directory(target)
-    for depth in range(len(directory.parts) + 1):
-        check_real_directory(Path(log_dir, STAGING_DIR, *directory.parts[:depth]))
     name = segment_name(bases[0]) + LOG_SUFFIX
-    staged = log_dir / STAGING_DIR / directory / name
+    staged = source / name
     path = staged if os.path.lexists(staged) else target / name  # then it is in place
     if not _is_regular(path) or path.stat().st_size != joined.bytes:
         return f"{path} has not the {joined.bytes} bytes of all segments that it joins"
@@ -121,18 +129,26 @@ def _goes_on(staged: Path, replaced: Path) -> bool:
 
 
 def _fault_of_offsets(
-    target: Path, topic: Topic, topic_partition: TopicPartition, staged: StagedPartition
+    log_dir: Path, topic: Topic, staged: StagedPartition, found_ends: Mapping[int, int] | None
 ) -> str | None:
     """Return a fault if the partition does not end where the job begins; None if it does, or if it
     ends too early because of damage, which the job does not make worse."""
+    topic_partition, first_offset = topic.partition(staged.partition), staged.first_offset
+    last, end = None, 0
+    if found_ends is None:
+        last = _last_segment(log_dir / str(topic_partition), topic, topic_partition)
+        end = last.end_offset() if last else 0
+    else:
+        end = found_ends.get(staged.partition, 0)
+    if end == first_offset or (last and end < first_offset and valid_end(last) is None):
+        return None
+    return f"it begins at offset {first_offset}, but {topic_partition} ends at {end}"
+
+
+def _last_segment(target: Path, topic: Topic, topic_partition: TopicPartition) -> Segment | None:
+    """Return the last segment that readers see; None without one."""
     places = VisibleFiles(target, topic_partition, topic.dialect).segments()
-    end = 0
-    if places:
-        base = max(places)
-        last = Segment(places[base], base, topic.dialect, topic.settings.index_interval_bytes)
-        end = last.end_offset()
-    if end == staged.first_offset:
+    if not places:
         return None
-    if places and end < staged.first_offset and valid_end(last) is None:
-        return None
-    return f"it begins at offset {staged.first_offset}, but {topic_partition} ends at {end}"
+    base = max(places)
+    return Segment(places[base], base, topic.dialect, topic.settings.index_interval_bytes)

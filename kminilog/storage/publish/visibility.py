@@ -33,6 +33,7 @@ from kminilog.format.names import (
     segment_name,
 )
 from kminilog.storage.changes import change_count
+from kminilog.storage.files import names_in
 from kminilog.storage.partition_reader import Result, segments_among
 from kminilog.storage.publish.manifests import pending_path, read_manifest
 
@@ -90,7 +91,7 @@ class VisibleFiles:
         names, hidden, replaced_names, joined = self._look()
         bases = segments_among(names)
         if hidden is None:
-            return {base: joined.get(base, self._directory) for base in bases}
+            return dict.fromkeys(bases, self._directory) | joined
         below = [b for b in bases if self._dialect.first_offset(b) < hidden.first_offset]
         found = dict.fromkeys(below, self._directory)
         return found | dict.fromkeys(segments_among(replaced_names), hidden.replaced)
@@ -134,7 +135,7 @@ class VisibleFiles:
                     self._read_pending(moment.pending)
                 self._pending_seen = moment.pending
             names, joined = self._with_joins(_listed(self._directory))
-            replaced_names = _names(self._hidden.replaced) if self._hidden else []
+            replaced_names = names_in(self._hidden.replaced) if self._hidden else []
             look = _Look(names, self._hidden, replaced_names, joined)
             if self._moment() == moment:
                 return look
@@ -229,10 +230,3 @@ def _listed(directory: Path) -> list[str]:
     except NotADirectoryError as error:
         reason = "a file, not the directory of a partition; put that back"
         raise NotADirectoryError(error.errno, reason, str(directory)) from None
-
-
-def _names(directory: Path) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except FileNotFoundError:
-        return []

@@ -17,19 +17,30 @@ SMALL = TopicSettings(index_interval_bytes=50)
 
 @pytest.fixture
 def one_more_job(tmp_path, dialect, monkeypatch):
-    """A function that ingests a few lines as one more job, and counts the files that it opens."""
+    """A function that ingests a few lines as one more job, and counts the files that it opens.
+
+    It lists no partition more than once: this takes longer, the more segments there are.
+    """
     lines = tmp_path / "lines.txt"
     lines.write_bytes(b"".join(b"key %d:value\n" % number for number in range(40)))
     source, opened, real = Source((str(lines),), key_regex="^([^:]*):"), list[str](), os.open
+    listed, real_list = list[str](), os.listdir
 
     def count_open(path, *arguments, **named):
         opened.append(path)
         return real(path, *arguments, **named)
 
+    def count_list(path="."):
+        if str(path).startswith(str(tmp_path / "log" / "t-")):
+            listed.append(str(path))
+        return real_list(path)
+
     def ingest():
         opened.clear()
+        listed.clear()
         with monkeypatch.context() as patched:
             patched.setattr(os, "open", count_open)
+            patched.setattr(os, "listdir", count_list)
             ingest_with(
                 LocalIngest(),
                 tmp_path / "log",
@@ -39,6 +50,7 @@ def one_more_job(tmp_path, dialect, monkeypatch):
                 dialect=dialect,
                 settings=SMALL,
             )
+        assert len(listed) == len({*listed})
         return len(opened)
 
     return ingest

@@ -169,6 +169,7 @@ class SortedWriter:
 
     def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
         self._job = job
+        self._ends = job.ends()
         self._attempt = attempt
         self._rejected = rejected
         self._partition = -1
@@ -185,7 +186,8 @@ class SortedWriter:
             if self._writer is None or partition != self._partition:
                 self._finish()
                 self._partition = partition
-                self._writer = ColumnWriter(self._job.open_log(self._attempt, partition))
+                log = self._job.open_log(self._attempt, partition, self._ends.get(partition, 0))
+                self._writer = ColumnWriter(log)
                 self._first_offset = self._writer.next_offset
             for data, boundaries in whole_messages(self._job.topic.dialect, messages):
                 self._writer.append_whole(data, boundaries)
