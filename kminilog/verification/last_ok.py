@@ -2,12 +2,12 @@
 
     .verified/<topic>.json    for each partition: up to which offset, when, a digest, its segments
 
-A verification that ends with `ok` writes the record. `--since-last` trusts the first segments that
-are as the record says, and checks all others. What is cheap is compared: the id of the topic, the
-names and sizes of segments and when each was changed, and a digest of the last bytes below the
-recorded end. If these bytes differ, nothing of the partition is trusted. Segments that are gone
-from the beginning are no difference: retention deletes there, and log starts tell a loss. The last
-segment may have grown; then all of it is read.
+`--since-last` trusts the first segments that are as the record says, and checks all others. If it
+ends with `ok`, it writes the record; the first time it checks all. What is cheap is compared: the
+id of the topic, the names and sizes of segments and when each was changed, and a digest of the last
+bytes below the recorded end. If these bytes differ, nothing of the partition is trusted. Segments
+that are gone from the beginning are no difference: retention deletes there, and log starts tell a
+loss. The last segment may have grown; then all of it is read.
 
 Bytes that change under all this, as on a disk that fails, are not seen. Source: ours.
 """
@@ -184,11 +184,7 @@ def _with_whole_ranges(last: LastOk, jobs: PartitionJobs) -> LastOk | None:
 
 
 def _is_same(segment: Segment | None, recorded: tuple[SegmentSummary, Files]) -> bool:
-    return segment is not None and _files(segment) == _recorded(recorded)
-
-
-def _recorded(one: tuple[SegmentSummary, Files]) -> tuple[int, Files]:
-    return one[0].log_bytes, one[1]
+    return segment is not None and _files(segment) == (recorded[0].log_bytes, recorded[1])
 
 
 def _files(segment: Segment) -> tuple[int, Files]:

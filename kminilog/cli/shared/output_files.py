@@ -30,9 +30,15 @@ from kminilog.storage.log_dir import log_dir_around
 
 
 class OutputFile(click.ParamType[Path]):
-    """A file to be written, in a directory that is there; a file of that name is replaced."""
+    """A file to be written, in a directory that is there; a file of that name is replaced.
+
+    If there are `endings`, its name must have one of them.
+    """
 
     name = "file"
+
+    def __init__(self, *endings: str) -> None:
+        self._endings = endings
 
     def convert(
         self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
@@ -48,6 +54,8 @@ class OutputFile(click.ParamType[Path]):
         refuse_fifo(self, value, param, ctx)
         if reason := _why_not(Path(value)):
             self.fail(f"{value}: {reason}", param, ctx)
+        if self._endings and Path(value).suffix.lower() not in self._endings:
+            self.fail(f"{value}: its name must end in {' or '.join(self._endings)}", param, ctx)
         return Path(value)
 
 

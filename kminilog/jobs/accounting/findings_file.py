@@ -29,12 +29,6 @@ LINES, PARQUET = ".jsonl", ".parquet"
 _BLOCK_BYTES = 1 << 20
 
 
-def check_name(path: Path) -> None:
-    """Raise ValueError if nobody can tell from its name what the file is to hold."""
-    if path.suffix.lower() not in (LINES, PARQUET):
-        raise ValueError(f"{path}: its name must end in {LINES} or {PARQUET}")
-
-
 class FindingsFile:
     """A file of findings that is there: an iterable of its rows."""
 
@@ -81,7 +75,8 @@ def every_finding(path: Path | None) -> Iterator[AllFindings | None]:
     if path is None:
         yield None
         return
-    check_name(path)
+    if path.suffix.lower() not in (LINES, PARQUET):
+        raise ValueError(f"{path}: its name must end in {LINES} or {PARQUET}")
     target, mode = Path(os.path.realpath(path)), None
     if around := log_dir_around(target):
         raise LogDirError(str(path), reason=f"it is in the log dir {around}; name a file elsewhere")

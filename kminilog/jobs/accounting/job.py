@@ -50,11 +50,10 @@ def verify_with(
     `against` compares one topic with a source; with `job`, only the messages of that job. The
     comparison ends with sums if these are equal, unless it is `full`, which also compares digests
     of all bytes that jobs wrote. `findings` is a file for every finding (findings_file.py).
-    `since_last` takes on trust what the last `ok` has seen; each `ok` is recorded, if the log dir
-    can be written (verification/last_ok.py). Takes no lock and writes nothing else. O(bytes of the
-    topics and of the source). Raises UnknownTopicOrPartitionError, LogDirError for an unknown job,
-    SourceError (also for a source and several topics), and ValueError for an unknown class or
-    partitioner.
+    `since_last` takes on trust what its last `ok` has seen, and records this one
+    (verification/last_ok.py). Takes no lock and writes nothing else. O(bytes of the topics and of
+    the source). Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError
+    (also for a source and several topics), and ValueError for an unknown class or partitioner.
     """
     start_ms, findings = clock.now_ms(), Path(findings) if findings else None
     records = read_small_files(log_dir.path, partitioner)
@@ -90,8 +89,8 @@ def verify_with(
             report.unchecked.append(NO_SOURCE)
     report.findings_file = FindingsFile(findings) if findings else None
     report.seconds = (clock.now_ms() - start_ms) / 1000
-    if report.verdict == "ok":
-        _record(log_dir, chosen, asked, records, report, start_ms, is_asked=since_last)
+    if since_last and report.verdict == "ok":
+        _record(log_dir, chosen, asked, records, report, start_ms)
     return report
 
 
@@ -102,19 +101,16 @@ def _record(
     records: SmallFiles,
     report: Report,
     now_ms: int,
-    *,
-    is_asked: bool,
 ) -> None:
-    """Put the `ok` of topics on record; if nobody has asked for it, only if that is possible."""
+    """Put the `ok` of topics on record, and say if that is not possible."""
     doubtful = {finding.topic for finding in records.findings}
     for topic in topics:
         if topic.name in report.sound and topic.name not in doubtful:
             try:
                 record_ok(log_dir, topic, asked, report.sound[topic.name], records.trust, now_ms)
             except (OSError, LogDirError) as error:
-                if is_asked:
-                    why = f"this `ok` could not be recorded: {in_words(error)}"
-                    report.unchecked.append(Unchecked(Aspect.MESSAGES, topic.name, why))
+                why = f"this `ok` could not be recorded: {in_words(error)}"
+                report.unchecked.append(Unchecked(Aspect.MESSAGES, topic.name, why))
 
 
 def _compare(

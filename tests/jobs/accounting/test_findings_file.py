@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from kminilog.clock import ManualClock
 from kminilog.columns.segment_checks import check_segment as fast_check
 from kminilog.errors import LogDirError, SourceError
 from kminilog.format.hashing import murmur2, to_positive
-from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting import findings_file
 from kminilog.jobs.accounting.engine import Engine
 from kminilog.jobs.accounting.job import verify_with
@@ -26,7 +25,7 @@ from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
-from kminilog.verification.findings import ROW_TYPES, SAMPLE_COUNT
+from kminilog.verification.findings import ROW_TYPES, SAMPLE_COUNT, Finding, FindingClass
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as plain_check
 from tests.damage import cut_to, flip_byte, message_positions
@@ -279,11 +278,8 @@ def test_log_without_a_fault_gives_an_empty_file(tmp_path, source, dialect):
         assert rows_of(path) == []
 
 
-def fails_late(engine: Engine) -> Callable[..., Any]:
-    def reading(*arguments: Any) -> Any:
-        raise SourceError("rows", reason="gone")
-
-    return reading
+def fails(*arguments: Any) -> Any:
+    raise SourceError("rows", reason="gone")
 
 
 def test_failed_verification_leaves_the_file_that_was_there(tmp_path, source, dialect):
@@ -293,7 +289,7 @@ def test_failed_verification_leaves_the_file_that_was_there(tmp_path, source, di
     path.write_text("before\n")
     path.chmod(0o640)
     engine: Any = LocalEngine()
-    engine.reading = fails_late(engine)
+    engine.reading = fails
     with pytest.raises(SourceError):
         check(log_dir, engine, against=source, findings=path)
     assert path.read_text() == "before\n"
@@ -320,22 +316,10 @@ def test_part_that_is_not_to_be_seen_here_is_said_in_one_line(tmp_path, source, 
     def on_another_host(*arguments: Any, rest: Any, **options: Any) -> Any:
         for summary in check_here(*arguments, rest=rest, **options):
             part = str(rest.__self__.directory / "elsewhere")
-            found = summary.findings[:1] or [_a_finding()]
-            yield _with(summary, [found[0]._replace(rest=part)])
+            found = Finding(FindingClass.BAD_CRC, "t", 0, "x", offset=1, rest=part)
+            yield replace(summary, findings=[found])
 
     engine.check = on_another_host
     with pytest.raises(LogDirError, match="that all executors share"):
         check(log_dir, engine, findings=tmp_path / "every.jsonl")
     assert not (tmp_path / "every.jsonl").exists()
-
-
-def _a_finding() -> Any:
-    from kminilog.verification.findings import Finding, FindingClass
-
-    return Finding(FindingClass.BAD_CRC, *TopicPartition("t", 0), "x", offset=1)
-
-
-def _with(summary: Any, findings: list[Any]) -> Any:
-    from dataclasses import replace
-
-    return replace(summary, findings=findings)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,9 @@ from kminilog.storage.checkpoint import record_log_starts
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
-from kminilog.storage.topics import Topic
 from kminilog.verification.last_ok import VERIFIED_DIR
 from kminilog.verification.report import Report
-from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+from tests.damage import cut_to, files_of, fix_crc, flip_byte, message_positions
 
 PARTITIONS, RECORDS = 2, 400
 SMALL = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
@@ -101,7 +100,7 @@ def said(report: Report) -> str:
 
 
 def test_what_was_ok_is_trusted_and_damage_above_it_is_found(scene):
-    assert scene.verify(since=False, now_ms=OK_MS).verdict == "ok"
+    assert scene.verify(now_ms=OK_MS).verdict == "ok"
     ends = [partition["log_end_offset"] for partition in scene.verify().partitions]
     old = len(scene.logs())
     scene.ingest("second")
@@ -123,7 +122,7 @@ def test_what_was_ok_is_trusted_and_damage_above_it_is_found(scene):
 
 
 def test_damage_below_the_last_ok_is_not_seen_and_the_report_says_so(scene):
-    scene.verify(since=False)
+    scene.verify()
     alter(scene.logs()[0], is_seen=False)
     report = scene.verify()
     assert report.verdict == "ok"
@@ -139,7 +138,7 @@ def test_only_segments_that_came_after_are_read(tmp_path, dialect):
         return check_segment(topic_partition, segment, *rest, **options)
 
     scene = Scene(tmp_path, dialect, LocalEngine(checked))
-    scene.verify(since=False)
+    scene.verify()
     before = {*read}
     scene.ingest("second")
     read.clear()
@@ -187,7 +186,7 @@ def test_log_is_checked_from_the_segment_on_that_is_not_as_the_record_says(
     scene: Scene, change: Callable[[Scene], None], segments: int
 ):
     """So many segments are trusted: not those with a range of a job that goes on in the next."""
-    firsts = [row["first_offset"] for row in scene.verify(since=False).partitions[0]["segments"]]
+    firsts = [row["first_offset"] for row in scene.verify().partitions[0]["segments"]]
     change(scene)
     report = scene.verify()
     assert report.verdict == "findings"
@@ -199,7 +198,7 @@ def test_log_is_checked_from_the_segment_on_that_is_not_as_the_record_says(
 
 def test_partition_that_a_producer_went_on_in_is_trusted_without_its_last_segment(local):
     """And without the one before it: a range of the job begins there, and ends in the last one."""
-    local.verify(since=False)
+    local.verify()
     with LogDirWriter.open(local.log_dir) as writer:
         writer.log(TopicPartition("t", 0)).append([(None, b"new")])
     report = local.verify()
@@ -208,7 +207,7 @@ def test_partition_that_a_producer_went_on_in_is_trusted_without_its_last_segmen
 
 
 def test_retention_takes_no_trust_away(local):
-    local.verify(since=False)
+    local.verify()
     first, second = local.logs()[:2]
     start = local.verify().partitions[0]["segments"][1]["first_offset"]
     record_log_starts(local.log_dir, {TopicPartition("t", 0): start})  # as retention does
@@ -222,7 +221,7 @@ def test_retention_takes_no_trust_away(local):
 
 
 def test_other_topic_of_the_same_name_is_not_trusted(local):
-    local.verify(since=False)
+    local.verify()
     path = local.log_dir / "t.json"
     facts = json.loads(path.read_text())
     path.write_text(json.dumps({**facts, "topic_id": "zWE-MNjxat-Rt1hKImWx9Q"}))
@@ -242,14 +241,14 @@ def test_other_topic_of_the_same_name_is_not_trusted(local):
     ],
 )
 def test_ok_counts_for_options_that_ask_no_more(local, first, then, is_trusted):
-    local.verify(since=False, **first)
+    local.verify(**first)
     report = local.verify(**then)
     assert report.verdict == "ok"
     assert (trusted(report) == [None, None]) != is_trusted
 
 
 def test_full_compares_digests_of_jobs_that_came_after(local):
-    local.verify(since=False, full=True)
+    local.verify(full=True)
     local.ingest("second")
     report = local.verify(full=True)
     assert report.verdict == "ok"
@@ -257,7 +256,7 @@ def test_full_compares_digests_of_jobs_that_came_after(local):
 
 
 def test_account_of_the_last_job_stands_beside_the_trusted_rest(scene):
-    scene.verify(since=False)
+    scene.verify()
     scene.ingest("second")
     report = scene.verify(against=scene.source("second"), job="second")
     assert report.verdict == "ok"
@@ -276,7 +275,7 @@ def test_no_record_means_that_all_is_checked(local):
 
 @pytest.mark.parametrize("text", ["", "{}", '{"topic_id": 7}', "[1]"])
 def test_broken_record_is_said_and_trusted_in_nothing(local, text):
-    local.verify(since=False)
+    local.verify()
     path = local.log_dir / VERIFIED_DIR / "t.json"
     path.write_text(text)
     report = local.verify()
@@ -285,10 +284,8 @@ def test_broken_record_is_said_and_trusted_in_nothing(local, text):
     assert trusted(local.verify()) != [None, None]  # written anew
 
 
-def test_record_that_cannot_be_written_is_said_if_somebody_asked(local):
+def test_record_that_cannot_be_written_is_said(local):
     (local.log_dir / VERIFIED_DIR).write_text("a file")
-    report = local.verify(since=False)
-    assert (report.verdict, said(report)) == ("ok", "")
     report = local.verify()
     assert report.verdict == "ok"
     assert "this `ok` could not be recorded" in said(report)
@@ -296,18 +293,16 @@ def test_record_that_cannot_be_written_is_said_if_somebody_asked(local):
 
 def test_partition_with_an_allowed_finding_is_not_recorded(local):
     cut_to(local.logs()[-1].with_suffix(".index"), 0)
-    assert local.verify(since=False, allow=["index-sparse"], strict_index=True).verdict == "ok"
+    assert local.verify(allow=["index-sparse"], strict_index=True).verdict == "ok"
     report = local.verify(allow=["index-sparse"], strict_index=True)
     assert trusted(report)[0] is None
     assert trusted(report)[1] is not None
 
 
-def names(paths: Sequence[Path]) -> list[str]:
-    return [path.name for path in paths]
-
-
-def test_record_leaves_no_other_file(local):
+def test_record_is_the_one_file_that_is_written_and_only_if_asked(local):
+    before = files_of(local.log_dir)
     local.verify(since=False)
-    assert names(list((local.log_dir / VERIFIED_DIR).iterdir())) == ["t.json"]
+    assert files_of(local.log_dir) == before
+    local.verify()
+    assert files_of(local.log_dir).keys() - before.keys() == {f"{VERIFIED_DIR}/t.json"}
     assert LogDir(local.log_dir).topics() == [LogDir(local.log_dir).topic("t")]
-    assert isinstance(LogDir(local.log_dir).topic("t"), Topic)

@@ -64,6 +64,7 @@ EVERY_DAY = [
     ("log", "parquet", "kafka"),
     ("places and source", "csv", "kafka"),
     ("places and source", "json", "documented"),
+    ("places and source", "kcat", "documented"),
     ("places and source", "kminilog", "kafka"),
 ]
 
