@@ -72,6 +72,8 @@ def entries_picture(
     lanes = bisection("entries", labels, left, before, probe, file=index)
     start = entries[left.start - 1].position if left.start else 0
     end = entries[left.stop].position if left.stop < len(entries) else log_bytes
+    start = min(start, log_bytes)  # an index that is wrong may point anywhere
+    end = max(start, min(end, log_bytes))
     bar = Bar(start, end, f"{end - start} bytes", "offset", key="left of log")
     lanes.append(PictureLane(log, 0, log_bytes, (bar,), f"{log_bytes} bytes", log))
     return Picture(f"The entries of {index}, and the bytes of the log", tuple(lanes))

@@ -133,6 +133,17 @@ def test_find_offset_bytes_are_those_of_the_files(tmp_path, dialect):
         assert len(real) == file.size_bytes
 
 
+@pytest.mark.parametrize("offset", [0, 5, 29])
+@pytest.mark.parametrize("entry", [0, 1, -1])
+def test_find_offset_shows_an_index_that_points_beyond_the_log(tmp_path, entry, offset):
+    reader = written(tmp_path, KAFKA, [b"value %d" % n for n in range(30)], segment_bytes=4000)
+    index = reader.segments()[0].index.path
+    entries = [index.read_bytes()[at : at + 8] for at in range(0, index.stat().st_size, 8)]
+    entries[entry] = entries[entry][:4] + b"\x7f" * 4
+    index.write_bytes(b"".join(entries))
+    assert find_offset.document(reader, offset).steps
+
+
 def test_find_offset_says_that_a_false_entry_is_not_trusted(tmp_path):
     reader = written(tmp_path, KAFKA, [b"value %d" % n for n in range(30)], segment_bytes=4000)
     index = reader.segments()[0].index.path
