@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -46,7 +47,7 @@ COMMANDS = {
     "verify against": ("verify", "loaded", "--against", "LINES", "--engine", "local"),
     "verify in full": ("verify", "loaded", "--against", "LINES", "--engine", "local", "--full"),
     "retain": ("retain", "--dry-run"),
-    "compact": ("compact", "loaded"),
+    "compact": ("compact", "small"),
     "ls": ("ls",),
     "ls as a page": ("ls", "--html", "PAGE"),
     "partition": ("partition", "--partitions", "3", "--no-key", "2000"),
@@ -62,7 +63,7 @@ ENDLESS = ("consume", "consume as a member")
 def make(directory: Path) -> LogDir:
     """Make a file of lines, and a log dir: one topic has these lines, two are empty."""
     with LogDirWriter.open(directory, create=True) as writer:
-        for name in ("orders", "written", "ingested"):
+        for name in ("orders", "written", "ingested", "small"):
             writer.create_topic(Topic(name, 2, settings=SETTINGS))
         for partition in writer.topic("orders").all_partitions():
             log = writer.log(partition)
@@ -126,7 +127,7 @@ def count_written(log_dir: LogDir, name: str) -> int:
 
 def written_by(name: str) -> str:
     """Return the topic to which this command may write."""
-    return "ingested" if name == "ingest" else "written"
+    return {"ingest": "ingested", "compact": "small"}.get(name, "written")
 
 
 def renew(log_dir: LogDir, topic: str) -> None:
@@ -134,6 +135,15 @@ def renew(log_dir: LogDir, topic: str) -> None:
     with LogDirWriter.open(log_dir.path) as writer:
         writer.delete_topic(topic)
         writer.create_topic(Topic(topic, 2, settings=SETTINGS))
+
+
+def make_small_segments(log_dir: LogDir) -> None:
+    renew(log_dir, "small")
+    with LogDirWriter.open(log_dir.path) as writer:
+        topic = writer.alter_topic("small", settings=replace(SETTINGS, segment_bytes=300))
+        for partition in topic.all_partitions():
+            writer.log(partition).append((b"key", b"value %d" % n) for n in range(200))
+        writer.alter_topic("small", settings=SETTINGS)
 
 
 def is_made(log_dir: LogDir) -> bool:
@@ -151,6 +161,8 @@ def prepare(log_dir: LogDir, name: str) -> None:
     (pages_of(log_dir.path) / PAGE).unlink(missing_ok=True)
     if name == "recover":
         (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
+    if name == "compact":
+        make_small_segments(log_dir)
     if name.startswith("topic") and is_made(log_dir) != (name == "topic delete"):
         with LogDirWriter.open(log_dir.path) as writer:
             if name == "topic delete":
@@ -176,12 +188,14 @@ def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: i
         again = wait(start(log_dir.path, COMMANDS[name]))  # what was begun can be finished
         if again != "0":
             found.append(f"once more, it ended with {again}: {(log_dir.path / 'err').read_text()}")
-    if name.startswith(("produce", "recover", "topic", "ingest")):
+    if name.startswith(("produce", "recover", "topic", "ingest", "compact")):
         undone = ["index-sparse"] if name == "recover" else []  # the index was to be rebuilt
         report = verify_storage(log_dir, check_segment=check_segment, allow=undone)
         if report.exit_code:
             found.append(report.to_text())
     written = count_written(log_dir, name) - written_before
+    if name == "compact" and written:
+        found.append(f"{written} more messages")
     if name == "ingest" and written != MESSAGES and (written or code == "0"):
         found.append(f"{written} written")
     if name.startswith("produce"):
