@@ -30,7 +30,7 @@ from kminilog.jobs.source.source_topics import check_other_topic, offset_at, seg
 from kminilog.regex import compile_regex
 
 FORMATS = ("text", "csv", "json", "parquet", "kcat", "kminilog")
-_WITH_ROWS = ("csv", "parquet")
+_WITH_ROWS = ("csv", "parquet", "dataframe")
 _OF_MESSAGES = ("kcat", "kminilog")  # which have keys and values of their own
 _READ_BYTES = 1 << 20
 _MOST_NAMES = 20  # that an error lists

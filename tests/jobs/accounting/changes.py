@@ -250,6 +250,8 @@ def partitions_exchanged(spot: Spot) -> Expected:
     p.rename(aside)
     q.rename(p)
     aside.rename(q)
+    for was, there in ((spot.p, spot.q), (spot.q, spot.p)):
+        spot.log.record_end(there, len(spot.log.messages(was)))
     return Expected(
         [
             Finding("wrong-partition", there, spot.log.offset(was, message), message.record)
@@ -280,19 +282,19 @@ def last_message_cut(spot: Spot) -> Expected:
         entries = [*ENTRY.iter_unpack(index.read_bytes())]
         kept = [entry for entry in entries if entry[1] < there.start]
         index.write_bytes(b"".join(ENTRY.pack(*entry) for entry in kept))
+    spot.log.record_end(spot.p, spot.offset(message))
     return lost(message, p=spot.p)
 
 
 def last_segment_deleted(spot: Spot) -> Expected:
     _delete(spot, -1)
-    return lost(*spot.log.segments[spot.p][-1], p=spot.p)
+    gone = spot.log.segments[spot.p][-1]
+    spot.log.record_end(spot.p, spot.offset(gone[0]))
+    return lost(*gone, p=spot.p)
 
 
 def last_segment_deleted_behind_recovery_point(spot: Spot) -> Expected:
     """A recovery point says that the messages were on the disk."""
-    messages = spot.log.messages(spot.p)
-    line = f"{spot.log.topic} {spot.p} {len(messages)}\n"
-    (spot.log.log_dir / "recovery-point-offset-checkpoint").write_text(f"0\n1\n{line}")
     _delete(spot, -1)
     gone = spot.log.segments[spot.p][-1]
     return Expected([spot.here("lost-end", gone[0], line=False)], missing=len(gone))

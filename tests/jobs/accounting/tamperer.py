@@ -15,7 +15,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 
 import pyarrow as pa
@@ -128,6 +128,11 @@ class SourceFile:
         unit = "row" if self.form in ("csv", "parquet") else "line"
         return f"{self.path}, {unit} {number + 1}"
 
+    def offset_at(self, position: int) -> int:
+        """Return the offset of the message that begins at a byte of a topic."""
+        sizes = [len(encode(n, r.key, r.value)) for n, r in enumerate(self.records)]
+        return [0, *accumulate(sizes)].index(position)
+
     def write(self) -> None:
         rows = [(r.key.decode() if r.key else None, r.value.decode()) for r in self.records]
         if self.form == "text":
@@ -207,7 +212,8 @@ class LogFiles:
         return encode(offset, message.key, length + message.value, message.attributes)
 
     def write(self, *partitions: int) -> None:
-        """Write whole partitions anew: offsets from 0 on, names, crcs and indexes are right."""
+        """Write whole partitions anew: offsets from 0 on, names, crcs, indexes and the recorded
+        ends are right."""
         for partition in partitions:
             for path in self.directory(partition).iterdir():
                 path.unlink()
@@ -216,6 +222,16 @@ class LogFiles:
                 base = first if self.is_kafkas else max(first - 1, 0)
                 self.write_segment(partition, base, [*enumerate(messages, first)])
                 first += len(messages)
+            self.record_end(partition, first)
+
+    def record_end(self, partition: int, end: int) -> None:
+        """Say up to which offset the partition was on the disk: its recovery point."""
+        path = self.log_dir / "recovery-point-offset-checkpoint"
+        place = f"{self.topic} {partition} "
+        lines = path.read_text().splitlines()
+        assert any(line.startswith(place) for line in lines)
+        kept = [f"{place}{end}" if line.startswith(place) else line for line in lines]
+        path.write_text("\n".join([*kept, ""]))
 
     def write_segment(self, partition: int, base: int, numbered: list[tuple[int, Message]]) -> None:
         """Write one segment, whose messages have these offsets."""

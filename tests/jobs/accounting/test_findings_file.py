@@ -179,12 +179,16 @@ def test_rows_of_a_dataframe_have_their_place_in_it(tmp_path, source, dialect, s
     log_dir = write_anew(ingested(tmp_path, source, dialect), tmp_path / "two", "t", damaged)
     schema = "key binary, value binary"
     records = [(json.loads(line)["user"].encode(), line) for line in map(line_of, range(RECORDS))]
-    engine = SparkEngine(spark, spark.createDataFrame(records, schema))
+    frame = spark.createDataFrame(records, schema)
+    engine = SparkEngine(spark, frame)
     path = tmp_path / "every.jsonl"
     report = check(log_dir, engine, against=DATAFRAME, findings=path)
     rows = rows_of(path)
     assert counts(rows) == totals(report)
-    assert {row["source_file"] for row in rows if row["class"] == "missing"} == {str(DATAFRAME)}
+    missing = [row for row in rows if row["class"] == "missing"]
+    assert {row["source_file"] for row in missing} == {str(DATAFRAME)}
+    keys = dict(frame.selectExpr("monotonically_increasing_id()", "string(key)").collect())
+    assert [keys[row["source_row"] - 1] for row in missing] == [row["key"] for row in missing]
 
 
 def test_report_yields_findings_and_gives_them_as_a_dataframe(tmp_path, source, dialect, spark):

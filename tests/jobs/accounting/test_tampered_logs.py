@@ -108,7 +108,7 @@ class Scene:
         )
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         path.unlink()
-        assert_same(rows, report)
+        assert_same(rows, report, self.source)
         self.ids = {row["id"] for row in rows}
         assert len(self.ids) == len(rows)
         return report
@@ -147,7 +147,7 @@ class Scene:
             assert all_of(other) == all_of(first)
 
 
-def assert_same(rows: list[dict[str, Any]], report: Report) -> None:
+def assert_same(rows: list[dict[str, Any]], report: Report, of: SourceFile) -> None:
     """The file has each finding as the report shows it; the report has samples of all."""
     shown = [
         (kind.value, *sample[1:7], sample.last_offset, sample.source and str(sample.source))
@@ -160,6 +160,8 @@ def assert_same(rows: list[dict[str, Any]], report: Report) -> None:
         where = "row", row["source_row"]
         if row["source_line"] is not None:
             where = "line", row["source_line"]
+        elif row["source_position"] is not None:
+            where = "offset", of.offset_at(row["source_position"])
         source = row["source_file"] and "{}, {} {}".format(row["source_file"], *where)
         names = ("class", "topic", "partition", "detail", "segment", "offset", "position")
         kept.append((*(row[name] for name in names), row["last_offset"], source))
