@@ -7,7 +7,7 @@ After a clean shutdown it reads no partition before its use, and then only from 
 on. Source: S1 5.1; Kafka: LogManager.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -122,10 +122,16 @@ class LogDirWriter(LogDir):
     # ---- topics
 
     def create_topic(
-        self, topic: Topic, *, base_offset: int = 0, progress: Progress | None = None
+        self,
+        topic: Topic,
+        *,
+        base_offset: int = 0,
+        bare: Collection[TopicPartition] = (),
+        progress: Progress | None = None,
     ) -> None:
         """Create a topic with empty partitions; their first messages get `base_offset`.
 
+        A partition that is `bare` gets no segment: a job is about to publish one.
         Writes the settings last: after a crash before that, there is no topic, and you can create
         it again. Once it returns, the topic survives a power failure. O(partitions). Raises
         TopicExistsError, and what `make_directories` raises.
@@ -135,7 +141,9 @@ class LogDirWriter(LogDir):
             self.topic(topic.name)  # if it is being deleted, the error says so
             raise TopicExistsError(topic.name)
         partitions = topic.all_partitions()
-        make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
+        make_directories(
+            self.path, partitions, base_offset=base_offset, bare=bare, progress=progress
+        )
         self.ends.forget(topic.name)
         self._warnings.update(dict.fromkeys(forget_manifests(self.path, topic.name)))
         starts = dict.fromkeys(partitions, topic.dialect.first_offset(base_offset))

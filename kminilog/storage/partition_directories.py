@@ -11,7 +11,7 @@ partition may lack its empty segment; its first writer creates it. Source: ours;
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,16 +44,17 @@ def make_directories(
     partitions: Sequence[TopicPartition],
     *,
     base_offset: int = 0,
+    bare: Collection[TopicPartition] = (),
     progress: Progress | None = None,
 ) -> None:
     """Create the directory of each partition, with an empty segment named `base_offset`.
 
-    Replaces directories whose files are all empty. Once it returns, the directories survive a power
-    failure. So does a `base_offset` above 0, at the price of an fsync for each partition; 0 needs
-    none, because a directory without files begins at 0. O(partitions). Raises, with nothing
-    changed, ValueError above MAX_AT_ONCE, LogDirError if a directory has a file that is not empty
-    or one of a higher partition holds messages, NotADirectoryError if something else has its name.
-    Raises OSError.
+    Those that are `bare` get no segment. Replaces directories whose files are all empty. Once it
+    returns, the directories survive a power failure. So does a `base_offset` above 0, at the price
+    of an fsync for each partition; 0 needs none, because a directory without files begins at 0.
+    O(partitions). Raises, with nothing changed, ValueError above MAX_AT_ONCE, LogDirError if a
+    directory has a file that is not empty or one of a higher partition holds messages,
+    NotADirectoryError if something else has its name. Raises OSError.
     """
     if len(partitions) > MAX_AT_ONCE:
         raise ValueError(
@@ -74,7 +75,8 @@ def make_directories(
             progress(f"{number:,} of {len(partitions):,} partitions")
         path = f"{log_dir}/{partition}"
         os.mkdir(path)
-        _make_segment(path, base_offset)
+        if partition not in bare:
+            _make_segment(path, base_offset)
         if base_offset:
             sync(Path(path))
     sync(log_dir)

@@ -34,6 +34,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE, delete_directories
 from kminilog.storage.topics import Topic, new_topic_id, read_topic
+from kminilog.verification.report import verify_storage
 from tests.damage import files_of
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -97,6 +98,19 @@ def test_files_of_a_log_dir_are_not_executable_and_follow_the_umask(tmp_path, um
     assert {path.name: path.stat().st_mode & 0o777 for path in files} == {
         path.name: 0o666 & ~umask for path in files
     }
+
+
+def test_partition_that_is_created_bare_is_an_empty_log(tmp_path, dialect):
+    """As a process leaves it that dies before it has published the segment."""
+    bare = TopicPartition("orders", 1)
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 2, dialect), bare=[bare])
+    assert [len(os.listdir(tmp_path / f"orders-{n}")) for n in range(2)] == [2, 0]
+    reader = LogDir(tmp_path).reader(bare)
+    assert (reader.log_start_offset, reader.log_end_offset, reader.read(0, 100)) == (0, 0, [])
+    assert verify_storage(LogDir(tmp_path)).verdict == "ok"
+    with LogDirWriter.open(tmp_path) as writer:
+        assert writer.log(bare).append([(None, b"value")]) == range(1)
 
 
 def test_create_topic_that_exists_is_refused_and_untouched(log_dir):

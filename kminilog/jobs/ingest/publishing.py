@@ -127,7 +127,10 @@ def _publish(
     try:
         with publishing_from(writer.path, job_id, job.directory):
             if creates:
-                writer.create_topic(topic, progress=lambda step: progress(f"creating {step}"))
+                written = {topic.partition(staged.partition) for staged in job.manifest.partitions}
+                writer.create_topic(
+                    topic, bare=written, progress=lambda step: progress(f"creating {step}")
+                )
             publish(writer.path, job.manifest, writer.ends, ends)
     except (OSError, PublicationError):
         is_left = creates and not is_under_way(writer.path, job_id)

@@ -200,11 +200,12 @@ def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -
 
     Return what must be synced. Of a log that ends at offset 0 there is nothing to read.
     """
+    if not staged.first_offset:
+        return []
     topic_partition = TopicPartition(manifest.topic, staged.partition)
     names = os.listdir(staging_path(log_dir, manifest.job_id) / staged.directory)
-    target, replaced = log_dir / str(topic_partition), list[str]()
-    if staged.first_offset:
-        replaced = [name for name in names if (target / name).exists()]
+    target = log_dir / str(topic_partition)
+    replaced = [name for name in names if (target / name).exists()]
     if not replaced:
         return []
     kept = replaced_path(log_dir, manifest.job_id, topic_partition)
