@@ -122,7 +122,7 @@ class SourcesTogether(click.Command):
 @click.option(
     "--findings",
     "findings_file",
-    type=OutputFile(".jsonl", ".parquet"),
+    type=OutputFile(),
     metavar="FILE",
     help="File for every finding, not samples: lines of JSON if it ends in .jsonl, Parquet if in "
     ".parquet.",
@@ -170,7 +170,7 @@ def command(
     if source:
         checks |= {"against": source, "job": job}
     if findings_file:
-        checks["findings"] = findings_file
+        checks["findings"] = _checked_findings(findings_file)
     with failures_told(as_json):
         report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
     try:
@@ -205,6 +205,17 @@ def _verify_cluster(
     return write_reports(verified, as_json)
 
 
+def _checked_findings(path: Path) -> Path:
+    """Return the path of `--findings`; a usage error for a name that does not tell its format."""
+    from kminilog.jobs.accounting.findings_file import check_name
+
+    try:
+        check_name(path)
+    except ValueError as error:
+        raise click.UsageError(f"--findings: {error}") from None
+    return path
+
+
 def _verify(
     log_dir: LogDir,
     topics: tuple[str, ...],
@@ -235,11 +246,11 @@ def _verify_by_spark(
         from kminilog.jobs.source.description import files_of
 
         files_of(source)  # a missing one ends here, before Spark starts
-    with spark_at_work("Verifying with Spark", master) as (start, _):
+    with spark_at_work("Verifying with Spark", master) as (start, at):
         spark = start()  # says so, before what loads pyspark
         from kminilog.jobs.spark.verify.job import verify
 
-        return verify(spark, log_dir, topics, **options)
+        return verify(spark, log_dir, topics, progress=at, **options)
 
 
 def _save(

@@ -16,6 +16,7 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces, tasks
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
+from kminilog.jobs.spark.runtime import tasks as runtime_tasks
 from kminilog.jobs.spark.verify.job import verify
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
@@ -69,6 +70,20 @@ def test_verify_takes_a_log_dir_relative_to_where_the_caller_is(
 ):
     monkeypatch.chdir(ingested.parent)  # the session was started elsewhere, and tasks are there
     assert verify(spark, LogDir(Path("log")), ["t"], against=source).verdict == "ok"
+
+
+def test_verify_tells_how_many_tasks_of_each_step_are_done(check, ingested, monkeypatch):
+    monkeypatch.setattr(runtime_tasks, "_SECONDS_BETWEEN_LOOKS", 0.005)
+    told: list[Any] = []
+    check(ingested, full=True, progress=told.append)
+    steps = {one.step: one for one in told}
+    assert steps.keys() == {"checking segments", "reading digests", "comparing rows"}
+    stored = sum(path.stat().st_size for path in ingested.glob("t-*/*.log"))
+    assert (steps["checking segments"].done, steps["checking segments"].bytes) == (1, stored)
+    assert steps["comparing rows"].bytes > stored
+    told.clear()
+    check(ingested, progress=told.append)
+    assert {one.step for one in told} == {"checking segments", "comparing sums"}
 
 
 def findings(report: Report) -> dict[str, list[tuple[int, int | None, int | None]]]:

@@ -11,7 +11,7 @@ summaries, sums, counts and samples. Source: ours.
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -37,11 +37,11 @@ from kminilog.jobs.source.columns import AnyColumns, Columns, columns_of
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.places import RECORD_COLUMNS
 from kminilog.jobs.source.source_files import SourceFile
-from kminilog.jobs.source.tasks import TASKS_PER_CORE, task_groups
+from kminilog.jobs.source.tasks import TASKS_PER_CORE, Report, task_groups
 from kminilog.jobs.spark.runtime.executor_checks import check_cluster
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.jobs.spark.runtime.session import own_session
-from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
+from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.findings import NewRest
@@ -73,11 +73,12 @@ def check_partitions(
     strict_index: bool = False,
     is_full: bool = False,
     rest: NewRest | None = None,
+    report: Report | None = None,
 ) -> Iterator[PartitionSummary]:
     """Yield what `check_partition` would return for each partition, in the order of `topics`.
 
-    Read `records` before this call: then all messages that they name are in place. O(bytes of the
-    topics), in tasks. Raises Spark's exceptions.
+    Read `records` before this call: then all messages that they name are in place. `report` gets
+    how far the tasks are. O(bytes of the topics), in tasks. Raises Spark's exceptions.
     """
     partitions = [partition for topic in topics for partition in topic.all_partitions()]
     jobs = {
@@ -88,7 +89,7 @@ def check_partitions(
         )
     }
     places, failures = _places(log_dir, jobs)
-    tasks = SparkTasks(spark)
+    tasks = SparkTasks(spark, report)
     groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
     summaries = {tp: list[SegmentSummary](jobs[tp].trusted) for tp in partitions}
     wanted = {partition: (jobs[partition].placement, jobs[partition].borders) for partition in jobs}
@@ -96,7 +97,9 @@ def check_partitions(
     checks = {
         topic.name: check_for(topic.dialect, check, strict_index=strict_index) for topic in topics
     }
-    for checked in tasks.map(groups, partial(_check, log_dir, checks, wanted)):
+    check_group = partial(_check, log_dir, checks, wanted)
+    size_bytes = sum(place.size_bytes for place in places)
+    for checked in tasks.map(groups, check_group, step="checking segments", size_bytes=size_bytes):
         for topic_partition, found in checked:
             summaries[topic_partition].append(found)
     if is_full:
@@ -125,7 +128,7 @@ def _add_digests(
     partitions: Sequence[TopicPartition],
 ) -> None:
     todo = [(log_dir.reader(one), jobs[one].untrusted()) for one in partitions]
-    found = tasks.map(todo, lambda one: read_digests(*one))
+    found = tasks.map(todo, lambda one: read_digests(*one), step="reading digests")
     for partition, digests in zip(partitions, found, strict=True):
         jobs[partition] = replace(jobs[partition], digests=digests)
 
@@ -170,10 +173,19 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, spark: SparkSession, frame: DataFrame | None = None) -> None:
-        """`frame` is the source, if that is a DataFrame: see `records_of`."""
+    def __init__(
+        self,
+        spark: SparkSession,
+        frame: DataFrame | None = None,
+        report: Report | None = None,
+    ) -> None:
+        """`frame` is the source, if that is a DataFrame: see `records_of`.
+
+        `report` gets how far the tasks are.
+        """
         self._spark = spark
         self._frame = frame
+        self._report = report
 
     def check(
         self,
@@ -188,27 +200,41 @@ class SparkEngine:
         """Yield the summary of each partition, in the order of `topics`. O(bytes), in tasks."""
         check_cluster(self._spark, log_dir.path)
         with spark_failures(str(log_dir.path)):
-            options: dict[str, Any] = {"strict_index": strict_index, "is_full": is_full}
-            yield from check_partitions(self._spark, log_dir, topics, records, rest=rest, **options)
+            yield from check_partitions(
+                self._spark,
+                log_dir,
+                topics,
+                records,
+                strict_index=strict_index,
+                is_full=is_full,
+                rest=rest,
+                report=self._report,
+            )
 
     @contextmanager
     def reading(self, source: Source, files: Sequence[SourceFile]) -> Iterator["SparkReader"]:
         """Yield a reader of a source. Spark's exceptions become errors in one line."""
         with spark_failures(str(source)), own_session(self._spark) as own:
             if self._frame is not None:
-                yield SparkReader(own, None, records_of(self._frame))
+                yield SparkReader(own, self._report, None, records_of(self._frame))
             else:
-                yield SparkReader(own, columns_of(source, files, SparkTasks(own)))
+                columns = columns_of(source, files, SparkTasks(own))
+                yield SparkReader(own, self._report, columns)
 
 
 class SparkReader:
     """Reads a source and a log in tasks."""
 
     def __init__(
-        self, spark: SparkSession, columns: AnyColumns | None, records: DataFrame | None = None
+        self,
+        spark: SparkSession,
+        report: Report | None,
+        columns: AnyColumns | None,
+        records: DataFrame | None = None,
     ) -> None:
-        """Read columns of files, or else `records`."""
+        """Read columns of files, or else `records`; `report` gets how far the tasks are."""
         self._spark = spark
+        self._report = report
         self.columns = columns
         self._records = records
         self._groups: Sequence[Any] = columns.groups(self.cores) if columns else []
@@ -216,7 +242,7 @@ class SparkReader:
     @property
     def tasks(self) -> SparkTasks:
         """What runs tasks: executors."""
-        return SparkTasks(self._spark)
+        return SparkTasks(self._spark, self._report)
 
     @property
     def cores(self) -> int:
@@ -230,14 +256,22 @@ class SparkReader:
 
     def sums(self, step: ChecksumPass, groups: Groups) -> Compared:
         """Return what the checksum pass finds, after a shuffle of sums."""
-        return step.joined(_moved(self._items(step, groups), step.ranges, step.compare).collect())
+        sums = _moved(self._items(step, groups), step.ranges, step.compare)
+        with self._watched("comparing sums", groups):
+            return step.joined(sums.collect())
 
     def compare(self, join: RowJoin, groups: Groups) -> Judged:
         """Return what the row join finds, after two shuffles of rows."""
         pairs = _moved(self._items(join, groups), join.buckets + 1, join.pair)
         tasks = min(join.sides.partitions + 1, self.cores * TASKS_PER_CORE)
         judged = _moved(pairs, tasks, lambda number, items: [join.judge(number, items)])
-        return joined(judged.mapPartitions(lambda found: [joined(found)]).collect())
+        with self._watched("comparing rows", groups):
+            return joined(judged.mapPartitions(lambda found: [joined(found)]).collect())
+
+    def _watched(self, step: str, groups: Groups) -> AbstractContextManager[None]:
+        source_bytes = self.columns.size_bytes if self.columns else 0
+        log_bytes = sum(sum(part.sizes) for group in groups for part in group)
+        return watched(self._spark, self._report, step, source_bytes + log_bytes)
 
     def _items(self, step: ChecksumPass | RowJoin, groups: Groups) -> "RDD[Item]":
         """Return what a step makes of both sides."""

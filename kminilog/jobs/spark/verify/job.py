@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.source.description import DATAFRAME, Source
+from kminilog.jobs.source.tasks import Report as Progress
 from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
@@ -19,17 +20,18 @@ def verify(
     topics: Sequence[str],
     *,
     against: Source | DataFrame | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Report:
     """Check the storage of some topics, and compare one with a source, in Spark's tasks.
 
     The source may be any DataFrame with a column `value`, and perhaps `key`, both binary or string.
     It must give the same rows whenever it is read. Its rows have no order, so the order of keys is
-    not checked then. The other options, the report and the errors are those of `verify_with`. Any
-    thread may call this, as `ingest`.
+    not checked then. `progress` gets how far the tasks are. The other options, the report and the
+    errors are those of `verify_with`. Any thread may call this, as `ingest`.
     """
-    engine = SparkEngine(spark)
+    engine = SparkEngine(spark, report=progress)
     if isinstance(against, DataFrame):
-        engine, against = SparkEngine(spark, against), DATAFRAME
+        engine, against = SparkEngine(spark, against, progress), DATAFRAME
     there = LogDir(log_dir.path.absolute())  # the current directory of tasks may be another one
     return verify_with(engine, SystemClock(), there, topics, against=against, **options)
