@@ -12,7 +12,9 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -26,6 +28,7 @@ from kminilog.storage.publish.publication import JOB_STAGING_DIR, staging_path
 from kminilog.system import SystemClock
 
 LOCK_TIMEOUT_MS = 60_000
+_DELETING_THREADS = 16
 QUARANTINE_FILE = "rejected.jsonl"
 """The quarantine file of a job in its own directory, if it has one, until the job publishes."""
 
@@ -108,9 +111,11 @@ def clear_directory(directory: Path) -> None:
     """Delete a directory, also while task attempts that no longer count still write into it.
 
     The directory is renamed first. So an old attempt fails at the next file that it opens there. A
-    directory that does not exist is no error.
+    directory that does not exist is no error. In threads, because a file system may wait for the
+    disk with each directory that it deletes, and there is one for each partition.
     """
-    gone = directory.with_name(f".{uuid4().hex}")
-    with suppress(FileNotFoundError):
+    gone, delete = directory.with_name(f".{uuid4().hex}"), partial(shutil.rmtree, ignore_errors=True)
+    with suppress(FileNotFoundError), ThreadPoolExecutor(_DELETING_THREADS) as pool:
         directory.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+        pool.map(delete, gone.glob("*/*"))
+    delete(gone)

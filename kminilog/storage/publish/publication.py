@@ -287,4 +287,3 @@ def _finish(log_dir: Path, manifest: Manifest) -> None:
     committed = committed_path(log_dir, manifest.job_id)
     os.replace(pending, committed)
     sync(committed.parent)
-    shutil.rmtree(staging, ignore_errors=True)
