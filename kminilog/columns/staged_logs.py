@@ -274,10 +274,8 @@ def join_runs(log: PartitionLog, staging: Path, runs: RunsReader) -> StagedParti
     return _numbered(log, staging, runs.count(partition), runs.messages(partition))
 
 
-def join_logs(
-    log: PartitionLog, staging: Path, logs: Sequence[StagedPartition], directory: Path
-) -> StagedPartition:
-    """Append sealed logs of a partition, which are in `directory`, to a staged log, as `join_runs`.
+def join_logs(log: PartitionLog, staging: Path, logs: Sequence[StagedPartition]) -> StagedPartition:
+    """Append sealed logs of a partition to a staged log, as `join_runs` does.
 
     So their messages get other offsets. Raises PublicationError if a log is not what its task
     wrote, CorruptLogError for bytes that are not messages, and OSError.
@@ -285,7 +283,7 @@ def join_logs(
 
     def messages() -> Iterator[tuple[memoryview, Positions]]:
         for sealed in logs:
-            source, left = directory / sealed.directory, sealed.count
+            source, left = staging / sealed.directory, sealed.count
             check_staged_bytes(staging.name, sealed, source)
             reader = PartitionReader(source, log.topic_partition, log.dialect, log.settings)
             ahead = sealed.first_offset - reader.log_start_offset  # see `open_staged_log`

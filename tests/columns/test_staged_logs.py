@@ -77,7 +77,7 @@ class Job:
         return seal(log, self.staging, first_offset)
 
     def join(self, runs: list[StagedPartition]) -> StagedPartition:
-        return join_logs(self.open(self.end), self.staging, runs, self.staging)
+        return join_logs(self.open(self.end), self.staging, runs)
 
     def publish(self, staged: StagedPartition) -> None:
         publish(self.log_dir, Manifest(JOB, "orders", [staged], {}))

@@ -77,6 +77,6 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
                 target=log_dir / str(topic_partition),
                 first_offset=first_offset,
             )
-            runs = [join_logs(log, staging, runs, staging)]
+            runs = [join_logs(log, staging, runs)]
         staged += runs
     return Manifest(f"job-{job}", "orders", staged, {})

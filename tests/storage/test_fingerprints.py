@@ -127,7 +127,7 @@ def test_join_logs_records_the_fingerprints_with_the_final_offsets(tmp_path, dia
         target=tmp_path,
         first_offset=300,
     )
-    joined = join_logs(log, staging, runs, staging)
+    joined = join_logs(log, staging, runs)
     assert joined.fingerprints == once.fingerprints
     assert len(joined.fingerprints) == 3
 

@@ -122,7 +122,6 @@ class JobLogs:
                 self._open(staging / "joined", number, ends[TopicPartition(TOPIC, number)]),
                 staging,
                 found,
-                staging,
             )
             for number, found in sorted(runs.items())
         ]

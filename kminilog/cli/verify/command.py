@@ -122,7 +122,7 @@ class SourcesTogether(click.Command):
 @click.option(
     "--findings",
     "findings_file",
-    type=OutputFile(),
+    type=OutputFile(".jsonl", ".parquet"),
     metavar="FILE",
     help="File for every finding, not samples: lines of JSON if it ends in .jsonl, Parquet if in "
     ".parquet.",
@@ -170,7 +170,7 @@ def command(
     if source:
         checks |= {"against": source, "job": job}
     if findings_file:
-        checks["findings"] = _checked_findings(findings_file)
+        checks["findings"] = findings_file
     with failures_told(as_json):
         report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
     try:
@@ -203,17 +203,6 @@ def _verify_cluster(
 
     verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
     return write_reports(verified, as_json)
-
-
-def _checked_findings(path: Path) -> Path:
-    """Return the path of `--findings`; a usage error for a name that does not tell its format."""
-    from kminilog.jobs.accounting.findings_file import check_name
-
-    try:
-        check_name(path)
-    except ValueError as error:
-        raise click.UsageError(f"--findings: {error}") from None
-    return path
 
 
 def _verify(

@@ -114,7 +114,8 @@ def clear_directory(directory: Path) -> None:
     directory that does not exist is no error. In threads, because a file system may wait for the
     disk with each directory that it deletes, and there is one for each partition.
     """
-    gone, delete = directory.with_name(f".{uuid4().hex}"), partial(shutil.rmtree, ignore_errors=True)
+    gone = directory.with_name(f".{uuid4().hex}")
+    delete = partial(shutil.rmtree, ignore_errors=True)
     with suppress(FileNotFoundError), ThreadPoolExecutor(_DELETING_THREADS) as pool:
         directory.rename(gone)
         pool.map(delete, gone.glob("*/*"))

@@ -157,6 +157,6 @@ def _join_again(job: Staging, moved: Sequence[Moved]) -> list[StagedPartition]:
         joined = []
         for one in moved:
             log = job.open_log(attempt, one.staged.partition, one.first_offset)
-            joined.append(join_logs(log, staging, [one.staged], staging))
+            joined.append(join_logs(log, staging, [one.staged]))
         sync_staged(staging, joined)
         return joined

@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 
 from kminilog.columns import staged_logs
 from kminilog.columns.partitioning import Places, chooser
-from kminilog.columns.staged_logs import RunWriter
+from kminilog.columns.staged_logs import Run, RunWriter
 from kminilog.errors import KMiniLogError, LogDirLockedError, PublicationError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
@@ -31,7 +31,7 @@ from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.job_writer import job_directory
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
-from kminilog.jobs.spark.datasource.commit import ThreadTasks, WrittenRun, commit_runs, runs_path
+from kminilog.jobs.spark.datasource.commit import ThreadTasks, commit_runs, runs_path
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import read_options
 from kminilog.jobs.spark.datasource.ranges import selected_ranges
@@ -283,16 +283,16 @@ def test_write_in_another_mode_or_without_rows(spark, write, rows, log_dir):
 # ---- jobs, without Spark
 
 
-def runs_of(log_dir: Path, job_id: str, task: int, *messages: tuple[int, bytes]) -> WrittenRun:
+def runs_of(log_dir: Path, job_id: str, task: int, *messages: tuple[int, bytes]) -> Run:
     runs_path(log_dir, job_id).mkdir(parents=True, exist_ok=True)
     writer = RunWriter(runs_path(log_dir, job_id) / f"task-{task}", LogDir(log_dir).topic("orders"))
     for partition, value in messages:
         one = np.array([partition], np.int32)
         writer.write(one, pa.nulls(1, pa.binary()), pa.array([value], pa.binary()))
-    return WrittenRun(job_id, writer.close(runs_path(log_dir, job_id)))
+    return writer.close(runs_path(log_dir, job_id))
 
 
-def commit(log_dir: Path, job_id: str, *runs: WrittenRun) -> None:
+def commit(log_dir: Path, job_id: str, *runs: Run) -> None:
     commit_runs(log_dir, LogDir(log_dir).topic("orders"), job_id, runs, {})
 
 
@@ -332,7 +332,7 @@ def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dia
             zeros = np.zeros(size, np.int32)
             writer.write(zeros, keys.slice(start, size), values.slice(start, size))
             start += size
-        runs.append(WrittenRun("j", writer.close(runs_path(log_dir, "j"))))
+        runs.append(writer.close(runs_path(log_dir, "j")))
     assert start == len(pairs)
     commit(log_dir, "j", *runs)
     with LogDirWriter.open(tmp_path / "plain", create=True) as plain:
@@ -364,7 +364,7 @@ def test_commit_beside_others_that_append_while_it_joins(log_dir, monkeypatch):
 
 def test_commit_whose_runs_are_gone_changes_nothing(log_dir):
     runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
-    shutil.rmtree(runs_path(log_dir, "j") / runs.run.directory)
+    shutil.rmtree(runs_path(log_dir, "j") / runs.directory)
     before = files_of(log_dir, "orders")
     with pytest.raises(PublicationError, match="task-0 holds 0 bytes of messages, not"):
         commit(log_dir, "j", runs)
@@ -374,7 +374,7 @@ def test_commit_whose_runs_are_gone_changes_nothing(log_dir):
 
 def test_commit_of_fewer_messages_than_the_tasks_have_told_changes_nothing(log_dir):
     runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
-    runs.run = replace(runs.run, count=3)
+    runs = replace(runs, count=3)
     before = files_of(log_dir, "orders")
     with pytest.raises(PublicationError, match=r"job j: .*task-0 holds 2 messages, not 3"):
         commit(log_dir, "j", runs)

@@ -16,13 +16,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
-
-from pyspark.sql.datasource import WriterCommitMessage
 
 from kminilog.columns.segment_scan import FAST
 from kminilog.columns.staged_logs import Run
@@ -38,7 +35,6 @@ from kminilog.jobs.ingest.publishing import StagedJob, check_not_made_anew, publ
 from kminilog.jobs.ingest.runs import join, join_again
 from kminilog.jobs.ingest.staging import Staging
 from kminilog.jobs.source.tasks import Item, LocalTasks, Result, Tasks
-from kminilog.jobs.spark.datasource.options import WriteOptions
 from kminilog.storage.compaction import compact
 from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.log_dir import LogDir
@@ -74,14 +70,6 @@ class ThreadTasks(LocalTasks):
             return list(pool.map(work, items))
 
 
-@dataclass
-class WrittenRun(WriterCommitMessage):
-    """What one attempt of a task has written; its path begins in `runs_path`."""
-
-    job_id: str
-    run: Run
-
-
 def runs_path(log_dir: Path, job_id: str) -> Path:
     """Return the directory of a job's runs, which may not exist yet.
 
@@ -95,14 +83,15 @@ def commit_runs(
     log_dir: Path,
     topic: Topic,
     job_id: str,
-    runs: Sequence[WrittenRun],
+    runs: Sequence[Run],
     facts: dict[str, Any],
     *,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
     tasks: Tasks | None = None,
 ) -> None:
-    """Append the runs of a job to a topic, atomically and idempotently; `tasks` join them.
+    """Append runs, which are in `runs_path`, to a topic, atomically and idempotently.
 
+    `tasks` join them; by default threads of this process do.
     If the job is committed already, nothing is written. Then its manifest must have the same
     `facts`. Waits for the lock of the log dir once the runs are joined. A job without messages
     needs no lock and leaves no trace. Once it returns, the whole job survives a power failure.
@@ -110,7 +99,7 @@ def commit_runs(
     unchanged, unless the error says that the job is committed. If `forget_runs` deletes the runs
     while it waits, nothing is written. O(bytes).
     """
-    written = [one.run for one in runs if one.run.count]
+    written = [run for run in runs if run.count]
     open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms)
     wanted = {**facts, "topic": topic.name}
     try:
@@ -135,16 +124,13 @@ def commit_runs(
         forget_runs(log_dir, job_id)
 
 
-def compact_after(options: WriteOptions, topic: Topic, batch_id: int) -> None:
-    """Compact a topic after each so-many-th micro-batch of a stream, as the options say.
+def compact_after(log_dir: Path, topic: Topic, lock_timeout_ms: int) -> None:
+    """Compact a topic after a micro-batch.
 
     The batch is committed: what fails here is a warning, and the next compaction tries it again.
     """
-    if not options.compact_every or (batch_id + 1) % options.compact_every:
-        return
-    log_dir = Path(options.log_dir)
     try:
-        with open_writer(log_dir, lock_timeout_ms=options.lock_timeout_ms) as writer:
+        with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
             now = writer.topic(topic.name)
             warnings = compact(writer, now, str(uuid4()), scanner=FAST).warnings
     except (KMiniLogError, OSError) as error:

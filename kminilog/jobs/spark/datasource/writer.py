@@ -37,11 +37,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
 
 from kminilog.columns.partitioning import Places, chooser
-from kminilog.columns.staged_logs import RunWriter
+from kminilog.columns.staged_logs import Run, RunWriter
 from kminilog.errors import PublicationError, SettingError
 from kminilog.jobs.source.tasks import Tasks
 from kminilog.jobs.spark.datasource.commit import (
-    WrittenRun,
     commit_runs,
     compact_after,
     forget_runs,
@@ -80,7 +79,7 @@ class WrittenRuns(WriterCommitMessage):
     """What one attempt of a task has written, by topic."""
 
     job_id: str
-    runs: dict[str, WrittenRun]
+    runs: dict[str, Run]
 
 
 @dataclass(frozen=True)
@@ -174,9 +173,8 @@ class Sink:
         place = RowPartitioner(topic, self.options.partitioner, task, job_id)
         return RunWriter(staging / uuid4().hex, topic), place
 
-    def _close(self, job_id: str, topic: str, writer: RunWriter) -> WrittenRun:
-        job_id = self.job_of(job_id, topic)
-        return WrittenRun(job_id, writer.close(runs_path(self.log_dir, job_id)))
+    def _close(self, job_id: str, topic: str, writer: RunWriter) -> Run:
+        return writer.close(runs_path(self.log_dir, self.job_of(job_id, topic)))
 
     def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> None:
         nothing = pa.nulls(len(batch), pa.binary())
@@ -200,7 +198,7 @@ class Sink:
             runs = [found[name] for found in by_task if name in found]
             facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
             if self.options.job_id is not None:  # a user may give an id twice, Spark does not
-                facts["count"] = sum(written.run.count for written in runs)
+                facts["count"] = sum(run.count for run in runs)
             commit_runs(
                 self.log_dir,
                 self.topic or LogDir(self.log_dir).topic(name),
@@ -349,10 +347,10 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         for job_id in job_ids:
             self._sink.commit(job_id, messages)
             for topic in self._to_compact(job_id, batchId):
-                compact_after(self._sink.options, topic, batchId)
+                compact_after(self._sink.log_dir, topic, self._sink.options.lock_timeout_ms)
 
     def _to_compact(self, job_id: str, batch_id: int) -> list[Topic]:
-        """Return the topics that this micro-batch, or one since the last compaction, wrote to."""
+        """Return the topics written to since the last compaction, if another one is due."""
         sink, every = self._sink, self._sink.options.compact_every
         if not every or (batch_id + 1) % every:
             return []
