@@ -18,14 +18,12 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.errors import KMiniLogError, LogDirError, in_words
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition
-from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming, open_regular, sync_all
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
@@ -114,11 +112,22 @@ def are_joined(base_offsets: Collection[int], now: Collection[int]) -> bool:
 
 
 class Joined(NamedTuple):
-    """Segments of a partition that become one, or have; the joined one has the first one's name."""
+    """Segments of a partition that become one, or have; the joined one has the first one's name.
+
+    It ends with the offset before `end_offset`.
+    """
 
     topic_partition: TopicPartition
     segments: list[Segment]
     size_bytes: int
+    end_offset: int
+
+    @property
+    def staged(self) -> JoinedSegments:
+        """What the manifest of the compaction says of it."""
+        directory = f"{self.segments[0].name}/{self.topic_partition}"
+        bases = [segment.base_offset for segment in self.segments]
+        return JoinedSegments(self.topic_partition.partition, directory, bases, self.size_bytes)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `compact --json` prints of it."""
@@ -147,7 +156,7 @@ def plan_compaction(log_dir: LogDir, topic: Topic) -> Compaction:
     plan = Compaction(manifest_count=join_manifests(log_dir.path, topic.name, is_dry_run=True))
     for reader in log_dir.readers(topic):
         try:
-            plan.joined += _runs(reader.topic_partition, reader.segments(), topic.settings)
+            plan.joined += _runs(reader, reader.log_end_offset)
         except (KMiniLogError, OSError) as error:
             plan.warnings.append(f"{reader.topic_partition}: left as it is: {in_words(error)}")
     return plan
@@ -169,87 +178,67 @@ def compact(
     not valid stays as it is, with a warning. Raises LogDirError if the disk has not as much free
     space as the joined segments take, and OSError. O(bytes that are joined).
     """
-    done, todo = Compaction(), list[tuple[Joined, int]]()
-    for topic_partition in topic.all_partitions():
-        writer.release(topic_partition)
+    done, todo = Compaction(), list[Joined]()
+    for reader in writer.readers(topic):
+        writer.release(reader.topic_partition)
         try:
-            (end,) = log_end_offsets(writer, topic, [topic_partition.partition]).values()
-            segments = writer.reader(topic_partition).segments()
+            (end,) = log_end_offsets(writer, topic, [reader.topic_partition.partition]).values()
+            todo += _runs(reader, end)
         except (KMiniLogError, OSError) as error:
-            done.warnings.append(f"{topic_partition}: left as it is: {in_words(error)}")
-            continue
-        ends = {one.base_offset: after.first_offset for one, after in pairwise(segments)}
-        for joined in _runs(topic_partition, segments, topic.settings):
-            todo.append((joined, ends.get(joined.segments[-1].base_offset, end)))
-    needed, free = sum(joined.size_bytes for joined, _ in todo), shutil.disk_usage(writer.path).free
+            done.warnings.append(f"{reader.topic_partition}: left as it is: {in_words(error)}")
+    needed, free = sum(joined.size_bytes for joined in todo), shutil.disk_usage(writer.path).free
     if free < needed:
         reason = f"the joined segments take {needed} bytes, but only {free} are free"
         raise LogDirError(str(writer.path), reason=reason)
-    _stage_all(writer, topic, job_id, todo, done, scanner, progress)
+    staging = staging_path(writer.path, job_id)
+    _stage_all(staging, todo, done, scanner, progress)
     if done.joined:
-        joins = [
-            JoinedSegments(
-                one.topic_partition.partition,
-                _directory(one),
-                [segment.base_offset for segment in one.segments],
-                one.size_bytes,
-            )
-            for one in done.joined
-        ]
+        joins = [joined.staged for joined in done.joined]
         publish_joins(writer.path, Manifest(job_id, topic.name, [], {}, joins=joins))
-    shutil.rmtree(staging_path(writer.path, job_id), ignore_errors=True)
+    shutil.rmtree(staging, ignore_errors=True)
     done.manifest_count = join_manifests(writer.path, topic.name)
     return done
 
 
-def _runs(
-    topic_partition: TopicPartition, segments: Sequence[Segment], settings: TopicSettings
-) -> Iterator[Joined]:
+def _runs(reader: PartitionReader, log_end_offset: int) -> Iterator[Joined]:
+    segments, settings = reader.segments(), reader.settings
     sizes = [segment.file_bytes for segment in segments]
+    ends = [*(segment.first_offset for segment in segments[1:]), log_end_offset]
     most_entries = settings.segment_index_bytes // ENTRY_SIZE_BYTES
     most_bytes = min(settings.segment_bytes, most_entries * (settings.index_interval_bytes + 1))
     for run in runs_to_join(sizes, most_bytes):
-        joined = [segments[slot] for slot in run]
-        yield Joined(topic_partition, joined, sum(sizes[slot] for slot in run))
-
-
-def _directory(joined: Joined) -> str:
-    return f"{joined.segments[0].name}/{joined.topic_partition}"
+        joined = segments[run.start : run.stop]
+        size_bytes = sum(sizes[run.start : run.stop])
+        yield Joined(reader.topic_partition, joined, size_bytes, ends[run.stop - 1])
 
 
 def _stage_all(
-    writer: LogDirWriter,
-    topic: Topic,
-    job_id: str,
-    todo: Sequence[tuple[Joined, int]],
+    staging: Path,
+    todo: Sequence[Joined],
     done: Compaction,
     scanner: SegmentScanner,
     progress: Callable[[str], object],
 ) -> None:
     """Write joined segments in staging, and bring them to the disk; add to `done` what is valid."""
-    staging = staging_path(writer.path, job_id)
+    log_dir = staging.parent.parent
     try:
-        for joined, end in todo:
+        for joined in todo:
             progress(f"joining {len(joined.segments)} segments of {joined.topic_partition}")
-            fault = _stage(staging / _directory(joined), joined, end, scanner)
-            if fault:
+            if fault := _stage(staging / joined.staged.directory, joined, scanner):
                 done.warnings.append(f"{joined.segments[0].log_path}: left as it is: {fault}")
             else:
                 done.joined.append(joined)
-        directories = {staging / _directory(one) for one in done.joined}
+        directories = [staging / joined.staged.directory for joined in done.joined]
         files = [path for directory in directories for path in directory.iterdir()]
-        around = {path for one in files for path in one.parents if path.is_relative_to(writer.path)}
+        around = {path for one in files for path in one.parents if path.is_relative_to(log_dir)}
         sync_all([*files, *around])
     except BaseException:  # Ctrl-C too
         shutil.rmtree(staging, ignore_errors=True)
         raise
 
 
-def _stage(directory: Path, joined: Joined, end: int, scanner: SegmentScanner) -> str | None:
-    """Write a joined segment in a new directory; return why it must not replace the others.
-
-    `end` is the offset with which it must end.
-    """
+def _stage(directory: Path, joined: Joined, scanner: SegmentScanner) -> str | None:
+    """Write a joined segment in a new directory; return why it must not replace the others."""
     first, *_, last = joined.segments
     directory.mkdir(parents=True)
     staged = Segment(directory, first.base_offset, first.dialect, first.index_interval_bytes)
@@ -261,8 +250,8 @@ def _stage(directory: Path, joined: Joined, end: int, scanner: SegmentScanner) -
     scan = scanner.scan_segment(staged)
     if scan.reason:
         return f"{scan.reason} at offset {scan.next_offset}"
-    if (scan.next_offset, scan.valid_bytes) != (end, joined.size_bytes):
-        return f"it ends with offset {scan.next_offset}, expected {end}"
+    if (scan.next_offset, scan.valid_bytes) != (joined.end_offset, joined.size_bytes):
+        return f"it ends with offset {scan.next_offset}, expected {joined.end_offset}"
     staged.index.rewrite(scan.entries)
     shutil.copy(staged.index.path, directory / (staged.name + INDEX_COPY_SUFFIX))
     status = os.stat(last.log_path)
