@@ -1,112 +1,206 @@
-"""What a job costs with many partitions, and what one more job costs; with the goals beside it.
+"""What many partitions cost, and what one more job costs; with the goals beside it.
 
-The records are those of `ingesting`, in files of 250,000. Each ingest runs in a process of its own,
-with a JVM of its own: so the memory of one has nothing of another. An ingest of one file comes
-first, and does not count. The numbers of partitions take turns, and a ratio is the median of those
-of each round. Then small jobs are appended to a topic of 8 partitions, by the local engine.
-`python -m tests.bench.partitions [RECORDS] [ROUNDS] [APPENDS]` shows this part only;
-KMINILOG_BENCH_RECORDS is the number of records, too.
+    ingest      by Spark, in a process with a JVM of its own, after an ingest of one file
+    df.write    of a quarter of the records, beside an ingest of them
+    verify      of an eighth, in one process, against the files that a job has read, and a copy
+    topic list  beside a job of an eighth that was killed just after its commit point, and later
+    append      of 1,000 records, again and again, in one process
+
+What is compared takes turns, and a ratio is the median of those of each round.
+`python -m tests.bench.partitions [RECORDS] [ROUNDS] [APPENDS]` shows this part only.
 """
 
 import json
 import os
+import random
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
+from kminilog.jobs.accounting.job import verify_with
+from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import pending_path
+from kminilog.storage.topics import Topic
+from kminilog.system import SystemClock
 from tests.bench.ingesting import make_source
-from tests.bench.timing import ratio
+from tests.bench.timing import ratio, rounds_of_each
+from tests.crash.killed_job import ALONE, PUBLISHING, start_ingest
 from tests.process_memory import peaks
 
 RECORDS = int(os.environ.get("KMINILOG_BENCH_RECORDS", "8000000"))
 RECORDS_A_FILE = 250_000
-PARTITIONS = (8, 512, 5_000)
+FEW, MANY, MOST = 8, 512, 5_000
 ROUNDS = 3
 APPENDS = 500
 APPENDED_RECORDS = 1_000
 COMPARED = 9
-ROW = "  {:>10}{:>9}{:>8}{:>8}{:>10}{:>8}{:>8}"
-SECONDS_GOAL, MEMORY_GOAL, APPEND_GOAL = 2.0, 1.5, 1.3
+ROW = "  {:44}{:>12}{:>9}{:>10}"
 
 
 def measure(records: int = RECORDS, rounds: int = ROUNDS, appends: int = APPENDS) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        source = Path(directory, "source")
-        source.mkdir()
-        make_source(source, records, RECORDS_A_FILE)
-        of_partitions(source, Path(directory, "log"), records, rounds)
-        shutil.rmtree(source)
-        of_appends(Path(directory), appends)
+    with tempfile.TemporaryDirectory() as name:
+        directory, log_dir = Path(name), Path(name, "log")
+        all_of, some, few = (directory / part for part in ("all", "quarter", "eighth"))
+        for source, count in ((all_of, records), (some, records // 4), (few, records // 8)):
+            source.mkdir()
+            make_source(source, count, RECORDS_A_FILE)
+        print(f"\n{records} records; Spark has 2 cores")
+        print(ROW.format("", "", "ratio", "goal"))
+        of_partitions(all_of, log_dir, rounds)
+        of_writes(some, log_dir, rounds)
+        of_moved_files(few, log_dir, rounds)
+        of_pending(few, directory)
+        of_appends(directory, appends)
 
 
-def of_partitions(source: Path, log_dir: Path, records: int, rounds: int) -> None:
-    print(f"\ningest of {records} records, 2 cores, plan auto")
-    print(
-        f"  {'partitions':>10}{'seconds':>9}{'of 8':>8}{'goal':>7}{'JVM':>10}{'of 8':>8}{'goal':>7}"
-    )
-    seconds: dict[int, list[float]] = {count: [] for count in PARTITIONS}
-    memory: dict[int, list[float]] = {count: [] for count in PARTITIONS}
+def told(what: str, taken: str, found: float | None = None, goal: float | None = None) -> None:
+    compared = ("", "") if found is None else (f"{found:.2f}", f"<= {goal}")
+    print(ROW.format(what, taken, *compared), flush=True)
+
+
+def parquet(path: Path) -> Source:
+    return Source((str(path),), "parquet", key="key", value="value")
+
+
+def of_partitions(source: Path, log_dir: Path, rounds: int) -> None:
+    found: dict[int, list[dict[str, float]]] = {count: [] for count in (FEW, MANY, MOST)}
     for _ in range(rounds):
-        for count in PARTITIONS:
-            words = [
-                sys.executable,
-                "-m",
-                "tests.bench.partitions",
-                "one",
-                str(count),
-                str(source),
-                str(log_dir),
-            ]
-            told = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
-            found = json.loads(told.splitlines()[-1])
-            seconds[count].append(found["seconds"])
-            memory[count].append(found["jvm"])
-            shutil.rmtree(log_dir)
-            os.sync()  # what another job has written is on the disk then
-    for count in PARTITIONS:
-        slower, larger = (ratio(one[count], one[PARTITIONS[0]]) for one in (seconds, memory))
-        taken, held = (statistics.median(one[count]) for one in (seconds, memory))
-        of_8 = f"{slower:.2f}", f"<= {SECONDS_GOAL}", f"{int(held) >> 20} MiB", f"{larger:.2f}"
-        print(ROW.format(count, f"{taken:.2f}", *of_8, f"<= {MEMORY_GOAL}"), flush=True)
+        for count in found:
+            words = [sys.executable, "-m", "tests.bench.partitions", "one"]
+            run = subprocess.run(
+                [*words, str(count), source, log_dir], check=True, stdout=subprocess.PIPE, text=True
+            )
+            found[count].append(json.loads(run.stdout.splitlines()[-1]))
+            forget(log_dir)
+    for kind, goal in (("seconds", 2.0), ("MiB of JVM", 1.5)):
+        of_each = {count: [one[kind] for one in each] for count, each in found.items()}
+        for count, each in of_each.items():
+            taken = f"{statistics.median(each):.1f}"
+            told(f"ingest, {count} partitions, {kind}", taken, ratio(each, of_each[FEW]), goal)
 
 
 def one(partitions: int, source: Path, log_dir: Path) -> None:
     """Ingest in this process, and print how long it took, and the memory of the JVM."""
-    spark = spark_session("local[2]", app_name="kminilog-bench")
-    read = Source((str(source),), "parquet", key="key", value="value")
-    first = Source((str(min(source.iterdir())),), "parquet", key="key", value="value")
-    ingest(spark, log_dir / "first", first, topic="t", partitions=8)
-    with peaks() as found:
+    with warm_spark(source, log_dir) as spark, peaks() as found:
         began = time.perf_counter()
-        ingest(spark, log_dir / "whole", read, topic="t", partitions=partitions)
+        ingest(spark, log_dir / "whole", parquet(source), topic="t", partitions=partitions)
         seconds = time.perf_counter() - began
+    print(json.dumps({"seconds": seconds, "MiB of JVM": found["jvm"] >> 20}))
+
+
+@contextmanager
+def warm_spark(source: Path, log_dir: Path) -> Iterator[SparkSession]:
+    spark = spark_session("local[2]", app_name="kminilog-bench")
+    first = parquet(min(source.iterdir()))
+    ingest(spark, log_dir / "first", first, topic="t", partitions=FEW)
+    yield spark
     spark.stop()
-    print(json.dumps({"seconds": seconds, "jvm": found["jvm"]}))
+
+
+def of_writes(source: Path, log_dir: Path, rounds: int) -> None:
+    """Time `df.write` and an ingest of the same records."""
+    with warm_spark(source, log_dir) as spark:
+        register(spark)
+        frame = spark.read.parquet(str(source))
+        with LogDirWriter.open(log_dir, create=True) as writer:
+            writer.create_topic(Topic("t", MANY))
+
+        def write() -> None:
+            writing = frame.write.format("kminilog").mode("append").option("topic", "t")
+            writing.save(str(log_dir))
+
+        def load() -> None:
+            ingest(spark, log_dir, parquet(source), topic="t")
+
+        written, loaded = rounds_of_each([write, load], rounds, tidy_up=os.sync)
+    told(f"ingest, {MANY} partitions, seconds", f"{statistics.median(loaded):.1f}")
+    what, taken = f"df.write of the same, {MANY} partitions, seconds", statistics.median(written)
+    told(what, f"{taken:.1f}", ratio(written, loaded), 2.0)
+    forget(log_dir)
+
+
+def of_moved_files(source: Path, log_dir: Path, rounds: int) -> None:
+    ingest_with(LocalIngest(), log_dir, parquet(source), topic="t", partitions=FEW)
+    copy = source.with_name("copy")
+    shutil.copytree(source, copy)
+
+    def verify(path: Path) -> None:
+        report = verify_with(
+            LocalEngine(), SystemClock(), LogDir(log_dir), ["t"], against=parquet(path)
+        )
+        assert report.exit_code == 0, report.to_text()
+
+    works = partial(verify, source), partial(verify, copy)
+    same, moved = rounds_of_each(works, rounds)
+    told("verify against the files that were read, seconds", f"{statistics.median(same):.1f}")
+    taken = f"{statistics.median(moved):.1f}"
+    told("verify against a copy of them, seconds", taken, ratio(moved, same), 1.5)
+    forget(log_dir)
+
+
+def of_pending(source: Path, directory: Path) -> None:
+    for count in (MOST // 4, MOST):
+        log_dir = directory / f"killed-{count}"
+        to = ["--topic", "t", "--partitions", count, "--engine", "local"]
+        words = [source, "--format", "parquet", "--key", "key", "--value", "value", *to]
+        killed = start_ingest(log_dir, "job", directory / f"scratch-{count}", *words)
+        assert killed.progress.wait_for(PUBLISHING, 0, 0)
+        killed.strike(ALONE, random.Random())
+        killed.end()
+        assert pending_path(log_dir).exists(), "it was killed too late"
+        beside = cpu_seconds(log_dir, "topic", "list")
+        LogDirWriter.open(log_dir).close()  # finishes the job
+        assert not pending_path(log_dir).exists()
+        without = cpu_seconds(log_dir, "topic", "list")
+        told(f"topic list, {count} partitions, CPU seconds", f"{without:.2f}")
+        told("the same beside a job that was killed", f"{beside:.2f}", beside / without, 2.0)
+
+
+def cpu_seconds(log_dir: Path, *words: str) -> float:
+    """Return the CPU seconds of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "kminilog", "--log-dir", str(log_dir), *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def of_appends(directory: Path, appends: int) -> None:
     source = directory / "small"
     source.mkdir()
     make_source(source, APPENDED_RECORDS)
-    read = Source((str(source),), "parquet", key="key", value="value")
     taken = []
     for _ in range(appends + 1):  # the first makes the topic
         began = time.perf_counter()
-        ingest_with(LocalIngest(), directory / "appended", read, topic="t", partitions=8)
+        ingest_with(LocalIngest(), directory / "log", parquet(source), topic="t", partitions=FEW)
         taken.append(time.perf_counter() - began)
     first, last = (statistics.median(some) for some in (taken[1:][:COMPARED], taken[-COMPARED:]))
-    print(f"\n{appends} jobs of {APPENDED_RECORDS} records after each other, 8 partitions")
-    print(f"  the last {COMPARED} take {last / first:.2f} x the first {COMPARED}, "
-          f"{first * 1000:.0f} ms; goal: <= {APPEND_GOAL}")  # fmt: skip
+    each = f"job of {APPENDED_RECORDS} records, {FEW} partitions, milliseconds"
+    told(f"first {COMPARED} {each}", f"{first * 1000:.0f}")
+    told(f"last {COMPARED} of {appends}", f"{last * 1000:.0f}", last / first, 1.3)
+
+
+def forget(log_dir: Path) -> None:
+    shutil.rmtree(log_dir)
+    os.sync()  # what it has written is on the disk, or need not be any more
 
 
 if __name__ == "__main__":

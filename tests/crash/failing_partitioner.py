@@ -1,8 +1,9 @@
-"""A partitioner that fails once in all of a job's tasks, and one that kills its executor."""
+"""Partitioners: one fails once in all of a job's tasks, one kills its executor, one waits."""
 
 import os
 import signal
 import subprocess
+import time
 
 _CALLS_BEFORE = 5000
 
@@ -40,4 +41,16 @@ class KillsItsExecutor:
         parent, *command = subprocess.run(asked, capture_output=True, text=True).stdout.split()
         if "pyspark.daemon" in command:
             os.kill(int(parent), signal.SIGKILL)
+        return 0
+
+
+class Waits:
+    """Places all in partition 0; it waits for a file that the environment names, to go on."""
+
+    def __init__(self, config: object = None) -> None:
+        pass
+
+    def partition(self, key: object, partitions: int) -> int:
+        while not os.path.exists(os.environ["KMINILOG_TEST_WAITS_FOR"]):
+            time.sleep(0.02)
         return 0

@@ -17,7 +17,7 @@ import pytest
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from tests.cli.command_line import Run, assert_one_line
 from tests.crash.failing_partitioner import KillsItsExecutor
-from tests.crash.killed_ingest import EXECUTOR, STAGING, Progress, environment, kill_all, kill_one
+from tests.crash.killed_job import EXECUTOR, STAGING, Progress, environment, kill_all, kill_one
 from tests.crash.plain_parser import messages_in
 from tests.damage import files_of
 

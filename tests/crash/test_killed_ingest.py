@@ -1,18 +1,23 @@
-"""kill -9 of an ingest at any moment, then the same job again: every source row is there once.
+"""kill -9 of an ingest or a `df.write` at any moment, then the same job again: every row once.
 
-Spark runs it again, even where the process without Spark was killed.
+Spark runs it again, even where the process without Spark was killed. Between the kill and that,
+readers see the whole job or nothing of it.
 
 A round counts only if something was killed, or a task failed, before the job was committed.
 """
 
+import os
 import random
 import re
+import sysconfig
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,13 +25,16 @@ import pytest
 
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.spark.runtime.session import existing_session
 from kminilog.storage.lock import LockWait
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine
 from tests.crash.failing_partitioner import FailsOnce
-from tests.crash.killed_ingest import (
+from tests.crash.killed_job import (
+    AGAIN,
     ALONE,
+    COMMITTER,
     DRIVER,
     EVERYTHING,
     EXECUTOR,
@@ -37,13 +45,18 @@ from tests.crash.killed_ingest import (
     READING,
     STAGING,
     WORKER,
-    Ingest,
+    Job,
     kill_all,
+    start_ingest,
 )
 from tests.crash.plain_parser import messages_in
+from tests.crash.writing_dataframes import write
 from tests.jobs.spark.conftest import spark
+from tests.jobs.spark.standalone import StandaloneCluster
+from tests.jobs.spark.test_standalone import cluster, environments
+from tests.log_content import content_of
 
-__all__ = ["spark"]
+__all__ = ["cluster", "environments", "spark"]
 
 ROWS, FILES, BEFORE = 40_000, 4, 500
 PARTITIONS = 3
@@ -53,6 +66,7 @@ READING_OPTIONS = {
     COLUMNS: ["--format", "parquet", "--key", "key", "--value", "value"],
 }
 VICTIMS = [ALONE, EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR, JVM]
+VICTIMS_OF_A_WRITE = [COMMITTER, EVERYTHING, DRIVER, WORKER, EXECUTOR, JVM]
 TOLD = {
     WORKER: "a Python worker was killed (signal 9",
     JVM: "the JVM of Spark's driver was killed (signal 9)",
@@ -60,7 +74,7 @@ TOLD = {
 PLANS = ["sorted", "runs"]
 ALLOWED = re.compile(
     r"\.lock|\.clean-shutdown|\.changes|(recovery-point|log-start)-offset-checkpoint"
-    r"|\.last-jobs|t\.json"
+    r"|\.last-jobs|\.verified/t\.json|t\.json"
     r"|\.manifests/job\.json|t-[0-2]/\d{20}\.(log|index)"
 )
 
@@ -85,24 +99,24 @@ def row(number: int) -> bytes:
 
 
 class Round:
-    """One job that is killed and run again."""
+    """One ingest that is killed and run again."""
+
+    victims = VICTIMS
+    executors: Sequence[int] | None = None  # their sessions, if they do not live in the job's
+    survived = (EXECUTOR,)
 
     def __init__(self, number: int, tries: int, directory: Path, sources: dict[str, Path]) -> None:
         self.chance = random.Random(f"{number} {tries}")
-        self.victim = VICTIMS[number % len(VICTIMS)]
+        self.victim = self.victims[number % len(self.victims)]
         self.plan = PLANS[number % 2]
         self.dialect = list(DIALECTS.values())[number // 2 % 2]
-        is_needed_to_the_end = self.victim in (ALONE, EVERYTHING, DRIVER)  # they publish
-        ends = [MOVED, PUBLISHING] if is_needed_to_the_end else []
-        phases = [READING, STAGING, *ends]
-        self.phase = (
-            "tasks" if self.victim == FAILURE else phases[number // len(VICTIMS) % len(phases)]
-        )
+        phases = self.phases_of(self.victim)
+        self.phase = phases[number // len(self.victims) % len(phases)]
         self.directory = directory / f"{number}-{tries}"
         self.log_dir = self.directory / "log"
         self.kminilog = CommandLine(self.log_dir)
         self.has_messages = number % 3 == 1
-        self.is_beside_others = number % 5 in (0, 3)
+        self.is_beside_others = number % 5 in (0, 3) or self.phase == AGAIN
         self.kind = TEXT if number % 3 else COLUMNS
         self.source = sources[self.kind]
         self.reading = READING_OPTIONS[self.kind]
@@ -110,6 +124,13 @@ class Round:
         self.arguments = [self.source, "--topic", "t", *self.reading, "--plan", self.plan]
         if self.victim == FAILURE:
             self.arguments += ["--partitioner", partitioner]
+
+    @staticmethod
+    def phases_of(victim: str) -> list[str]:
+        """Return the phases in which the job needs it."""
+        if victim in (ALONE, EVERYTHING, DRIVER):  # they publish
+            return [READING, STAGING, AGAIN, MOVED, PUBLISHING]
+        return ["tasks"] if victim == FAILURE else [READING, STAGING]
 
     def run(self) -> bool:
         """Kill it and run it again; False if it was over too early to be killed."""
@@ -122,31 +143,43 @@ class Round:
 
     def was_killed_and_ran_again(self) -> bool:
         total_bytes = sum(path.stat().st_size for path in self.source.iterdir())
-        scratch = self.directory / "scratch"
-        ingest = Ingest(self.log_dir, "job", scratch, *self.arguments, *self.engine())
+        job = self.start(self.directory / "scratch")
         try:
             if self.victim != FAILURE and not (
-                ingest.progress.wait_for(self.phase, self.chance.random(), total_bytes)
-                and ingest.strike(self.victim, self.chance)
+                job.progress.wait_for(self.phase, self.chance.random(), total_bytes)
+                and job.strike(self.victim, self.chance, self.executors)
             ):
                 return False
-            code = ingest.end()
-            if self.victim in TOLD and code == 0:
+            code = job.end()
+            if code == 0 and self.victim not in (*self.survived, FAILURE):
                 return False  # it had nothing to do just then, or no more
-            self.assert_right_end(code, ingest.complaints)
-            again = self.kminilog("ingest", *self.arguments, "--job-id", "job", "--json")
-            assert again.code == 0, again
-            assert again.document["count"] == ROWS
-            ingest.assert_nobody_is_left()
+            self.assert_right_end(code, job)
+            self.assert_readers_see_all_or_nothing()
+            self.run_again()
+            job.assert_nobody_is_left()
         finally:
-            kill_all(ingest.process.pid)
-            ingest.end()  # a round that does not count has not waited for it
+            kill_all(job.process.pid)
+            job.end()  # a round that does not count has not waited for it
         return True
 
-    def engine(self) -> list[str]:
-        if self.victim == ALONE:
-            return ["--engine", "local"]
-        return ["--master", "local-cluster[2,1,1024]" if self.victim == EXECUTOR else "local[2]"]
+    def start(self, scratch: Path) -> Job:
+        engine = ["--engine", "local"] if self.victim == ALONE else ["--master", self.master]
+        return start_ingest(self.log_dir, "job", scratch, *self.arguments, *engine)
+
+    @property
+    def master(self) -> str:
+        return "local-cluster[2,1,1024]" if self.victim == EXECUTOR else "local[2]"
+
+    def run_again(self) -> None:
+        again = self.kminilog("ingest", *self.arguments, "--job-id", "job", "--json")
+        assert again.code == 0, again
+        assert again.document["count"] == ROWS
+
+    def assert_readers_see_all_or_nothing(self) -> None:
+        content = content_of(self.log_dir, "t")
+        values = [value or b"" for pairs in content.values() for _, value in pairs]
+        seen = sum(b" says " in value for value in values)
+        assert seen in (0, ROWS)
 
     def create_topic(self) -> None:
         config = ["--config", "segment.bytes=70000", "--dialect", self.dialect.name]
@@ -155,10 +188,11 @@ class Round:
             lines = b"".join(b"before %d\n" % n for n in range(BEFORE))
             self.kminilog.ok("produce", "t", stdin=lines)
 
-    def assert_right_end(self, code: int, complaints: list[str]) -> None:
+    def assert_right_end(self, code: int, job: Job) -> None:
+        complaints = job.complaints
         if self.victim in (ALONE, EVERYTHING, DRIVER):
             assert code == -9
-        elif self.victim == EXECUTOR:
+        elif self.victim in self.survived:
             assert (code, complaints) == (0, [])
         else:
             assert (code, len(complaints)) == (2, 1), complaints
@@ -188,6 +222,52 @@ class Round:
         assert verified.document["verdict"] == "ok", verified.out
         assert [name for name in files_in(self.log_dir) if not ALLOWED.fullmatch(name)] == []
         assert not list(self.log_dir.glob(".*staging/*"))
+
+
+class WriteRound(Round):
+    """One write of a DataFrame that is killed and run again. A worker of Spark's publishes it."""
+
+    victims = VICTIMS_OF_A_WRITE
+
+    def __init__(self, number: int, tries: int, directory: Path, sources: dict[str, Path]) -> None:
+        super().__init__(number, tries, directory, sources)
+        self.kind, self.plan = COLUMNS, "runs"
+        self.source, self.reading = sources[COLUMNS], READING_OPTIONS[COLUMNS]
+
+    @staticmethod
+    def phases_of(victim: str) -> list[str]:
+        if victim in (WORKER, EXECUTOR):
+            return [READING]
+        to_the_end = [STAGING, AGAIN, MOVED, PUBLISHING]
+        return to_the_end if victim == COMMITTER else [*to_the_end, READING]
+
+    def start(self, scratch: Path) -> Job:
+        words = ["write", self.log_dir, "job", self.source, self.master]
+        return Job(self.log_dir, "job", scratch, "tests.crash.writing_dataframes", *words)
+
+    def run_again(self) -> None:
+        session = existing_session()
+        assert session
+        write(session, self.log_dir, "job", self.source)
+
+    def assert_right_end(self, code: int, job: Job) -> None:
+        job.assert_nobody_is_left()  # the worker may still publish
+        assert code == {DRIVER: -9, EVERYTHING: -9, EXECUTOR: 0}.get(self.victim, 1)
+
+
+class StandaloneRound(Round):
+    """One ingest on a standalone cluster, which runs the tasks of what is killed again."""
+
+    victims = (EXECUTOR, WORKER, JVM, DRIVER)
+    survived = (EXECUTOR, WORKER)
+
+    def __init__(self, cluster: StandaloneCluster, **where: Any) -> None:
+        super().__init__(**where)
+        self._cluster, self.executors = cluster, cluster.sessions
+
+    @property
+    def master(self) -> str:
+        return self._cluster.url
 
 
 @contextmanager
@@ -226,21 +306,45 @@ def files_in(directory: Path) -> list[str]:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "rounds", [4, pytest.param(35, marks=pytest.mark.soak)], ids=["quick", "long"]
+    ("kind", "rounds"),
+    [
+        pytest.param(Round, 4, id="ingest-quick"),
+        pytest.param(WriteRound, 1, id="write-quick"),
+        pytest.param(Round, 35, id="ingest-long", marks=pytest.mark.soak),
+        pytest.param(WriteRound, 30, id="write-long", marks=pytest.mark.soak),
+    ],
 )
-def test_ingest_that_is_killed_and_run_again_has_every_row_once(
-    tmp_path, sources, rounds, record_property
+def test_job_that_is_killed_and_run_again_has_every_row_once(
+    tmp_path, sources, kind, rounds, record_property
 ):
+    record_property("counted", kill(partial(kind, directory=tmp_path, sources=sources), rounds))
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("spark")
+@pytest.mark.timeout(1800)
+def test_ingest_on_a_standalone_cluster_that_is_killed_and_run_again_has_every_row_once(
+    tmp_path, sources, cluster, monkeypatch, record_property
+):
+    path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("PYSPARK_PYTHON", "python3")  # on each machine its own
+    new_round = partial(StandaloneRound, cluster, directory=tmp_path, sources=sources)
+    record_property("counted", kill(new_round, 12))
+
+
+def kill(new_round: Callable[..., Round], rounds: int) -> str:
+    """Run rounds until so many count, and return what was killed."""
     tried = 0
     killed: Counter[str] = Counter()
     for number in range(rounds):
         for tries in range(12):
             tried += 1
-            this = Round(number, tries, tmp_path, sources)
+            this = new_round(number=number, tries=tries)
             if this.run():
                 killed[f"{this.victim} while {this.phase} ({this.plan}, {this.kind})"] += 1
                 break
         else:
             pytest.fail(f"round {number}: {this.victim} while {this.phase} was never met")
     told = ", ".join(f"{count} x {what}" for what, count in sorted(killed.items()))
-    record_property("counted", f"{rounds} of {tried} rounds count: {told}")
+    return f"{rounds} of {tried} rounds count: {told}"

@@ -60,6 +60,11 @@ class StandaloneCluster:
             self.stop()
             raise
 
+    @property
+    def sessions(self) -> list[int]:
+        """The sessions of the operating system's in which its processes and executors live."""
+        return [process.pid for process in self._processes]
+
     def stop(self) -> None:
         """Kill the processes, and their executors."""
         while self._processes:

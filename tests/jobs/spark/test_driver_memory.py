@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.crash.killed_ingest import environment
+from tests.crash.killed_job import environment
 from tests.process_memory import driver_peaks
 from tests.random_columns import random_column
 

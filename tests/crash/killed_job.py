@@ -1,7 +1,8 @@
-"""An ingest as a process of its own, watched from outside, and processes of it that are killed.
+"""A job as a process of its own, watched from outside, and processes of it that are killed.
 
-    starts    .job-staging/<job>.* appears  reading: nothing is staged yet
+    starts    .job-staging/<job>* appears   reading: nothing is joined yet
               segments grow in it           staging, without the lock
+              a partition is there twice    joining again, because others have appended
               it becomes .staging/<job>     moved, under the lock
               .manifests/.pending is there  publishing
               .manifests/<job>.json is      over
@@ -18,17 +19,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 PROJECT = Path(__file__).parents[2]
-READING, STAGING, MOVED, PUBLISHING = "reading", "staging", "moved", "publishing"
+READING, STAGING, AGAIN, MOVED, PUBLISHING = "reading", "staging", "again", "moved", "publishing"
 EVERYTHING, DRIVER, WORKER, EXECUTOR, FAILURE = "all", "driver", "worker", "executor", "failure"
 JVM = "jvm"  # of the driver
+COMMITTER = "committer"  # the worker in which a data source commits
 ALONE = "process without Spark"  # the local engine
-MARKER = "KMINILOG_TEST_FAILS_ONCE"
+MARKER, WAITS_FOR = "KMINILOG_TEST_FAILS_ONCE", "KMINILOG_TEST_WAITS_FOR"
 _TASK = re.compile(r"pyspark\.daemon pyspark\.worker$")
+_COMMIT = re.compile(r"pyspark\.daemon pyspark\.sql\.\S+(commit_data_source_write|sink_runner)$")
 _READING_SECONDS = 2.0  # about as long as it takes until the first segment
 _LONGEST_SECONDS = 600.0  # on a machine that has a lot to do
 
@@ -62,7 +65,7 @@ class Progress:
 
     def __init__(self, log_dir: Path, job_id: str, is_alive: Callable[[], bool]) -> None:
         self._working = log_dir / ".job-staging"
-        self._of_this_job = f"{job_id}.*"
+        self._of_this_job = f"{job_id}*"
         self._staging = log_dir / ".staging" / job_id
         self._pending = log_dir / ".manifests" / ".pending"
         self._committed = log_dir / ".manifests" / f"{job_id}.json"
@@ -83,6 +86,10 @@ class Progress:
     def _has_begun(self) -> bool:
         return any(self._working.glob(self._of_this_job))
 
+    def _joins_again(self) -> bool:
+        names = [path.name for path in self._working.glob(f"{self._of_this_job}/*/*-[0-9]")]
+        return len(set(names)) < len(names)
+
     @property
     def is_over(self) -> bool:
         """Tell if the job is committed, or has ended without that."""
@@ -97,6 +104,8 @@ class Progress:
             return self._until(lambda: time.monotonic() > end or self.staged_bytes > 0)
         if phase == STAGING:
             return self._until(lambda: self.staged_bytes > share * total_bytes)
+        if phase == AGAIN:
+            return self._until(self._joins_again)
         path = self._staging if phase == MOVED else self._pending
         return self._until(path.exists, pause_seconds=0)
 
@@ -111,10 +120,8 @@ class Progress:
 
 
 def kill_one(session: int, victim: str, chance: random.Random) -> bool:
-    """Kill -9 the driver's JVM or one executor of a session, or one worker at work in a task, if
-    there is one.
-
-    What only plans or commits is no worker here: its work is over before the tasks begin, or after.
+    """Kill -9 the driver's JVM or one executor of a session, one worker at work in a task, or one
+    that commits, if there is one.
     """
     alive = processes_of(session)
     daemons = {process.pid for process in alive if "pyspark.daemon" in process.command}
@@ -122,6 +129,7 @@ def kill_one(session: int, victim: str, chance: random.Random) -> bool:
         WORKER: [
             p for p in alive if p.parent in daemons and _TASK.search(p.command) and "R" in p.state
         ],
+        COMMITTER: [p for p in alive if p.parent in daemons and _COMMIT.search(p.command)],
         EXECUTOR: [p for p in alive if "CoarseGrainedExecutorBackend" in p.command],
         JVM: [p for p in alive if "org.apache.spark.deploy.SparkSubmit" in p.command],
     }[victim]
@@ -147,20 +155,19 @@ def environment(scratch: Path) -> dict[str, str]:
         "SPARK_LOCAL_DIRS": str(scratch),
         "TMPDIR": str(scratch),
         MARKER: str(scratch / "failed-once"),
+        WAITS_FOR: str(scratch / "go-on"),
     }
 
 
-class Ingest:
-    """`kminilog ingest` with these arguments, at work in a process of its own."""
+class Job:
+    """A module with these arguments, at work on a job in a process of its own."""
 
-    def __init__(self, log_dir: Path, job_id: str, scratch: Path, *arguments: object) -> None:
+    def __init__(self, log_dir: Path, job_id: str, scratch: Path, *module: object) -> None:
         scratch.mkdir(parents=True)
-        self._errors = scratch / "stderr"
-        command = [sys.executable, "-m", "kminilog.cli.main", "--log-dir", log_dir, "ingest"]
-        command += ["--job-id", job_id, *arguments]
+        self.scratch, self._errors = scratch, scratch / "stderr"
         with open(self._errors, "wb") as errors:
             self.process = subprocess.Popen(
-                [str(word) for word in command],
+                [sys.executable, "-m", *map(str, module)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -170,15 +177,21 @@ class Ingest:
             )
         self.progress = Progress(log_dir, job_id, lambda: self.process.poll() is None)
 
-    def strike(self, victim: str, chance: random.Random) -> bool:
-        """Kill -9 what is named, as soon as it is there; False if the job is over before."""
+    def strike(
+        self, victim: str, chance: random.Random, executors: Sequence[int] | None = None
+    ) -> bool:
+        """Kill -9 what is named, as soon as it is there; False if the job is over before.
+
+        `executors` are the sessions in which these live, if it is not that of the job.
+        """
+        sessions = executors if executors and victim in (WORKER, EXECUTOR) else [self.process.pid]
         while not self.progress.is_over:
             if victim in (EVERYTHING, DRIVER, ALONE):
                 self.process.kill()
                 if victim == EVERYTHING:
                     kill_all(self.process.pid)
                 return True
-            if kill_one(self.process.pid, victim, chance):
+            if any(kill_one(session, victim, chance) for session in sessions):
                 return True
             time.sleep(0.002)
         return False
@@ -199,3 +212,9 @@ class Ingest:
         """What it has said to stderr, without its signs of life."""
         lines = self._errors.read_text(errors="replace").splitlines()
         return [line for line in lines if " … " not in line and "Spark: " not in line]
+
+
+def start_ingest(log_dir: Path, job_id: str, scratch: Path, *arguments: object) -> Job:
+    """Start `kminilog ingest` with these arguments."""
+    words = ["kminilog.cli.main", "--log-dir", log_dir, "ingest", "--job-id", job_id, *arguments]
+    return Job(log_dir, job_id, scratch, *words)
