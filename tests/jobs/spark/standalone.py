@@ -21,7 +21,7 @@ from tests.spark_classes import jvm_options
 
 NEEDED = ("numpy", "orjson", "pyarrow", "sortedcontainers", "xxhash")
 _STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
-_REGISTERED = "Successfully registered with master"
+_REGISTERED = re.compile("Successfully registered with master")
 _LONGEST_SECONDS = 120.0
 
 
@@ -47,49 +47,54 @@ class StandaloneCluster:
 
     def __init__(self, directory: Path, environments: Sequence[Path]) -> None:
         """Start the processes; `environments` are the `bin` directories of the workers."""
-        self._directory = directory
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._directory, self._environments = directory, environments
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
-            where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-            self.url = self._start("master", "Master", where, None, _STARTED)
-            for number, path in enumerate(environments):
-                work = ["--cores", "1", "--memory", "1g", "--work-dir", str(directory / "work")]
-                words = [*where, *work, self.url]
-                self._start(f"worker-{number}", "Worker", words, path, re.compile(_REGISTERED))
+            self.url = self._start("master", "Master", [], None, _STARTED)
+            self.mend()
         except BaseException:
             self.stop()
             raise
 
     @property
     def sessions(self) -> list[int]:
-        """The sessions of the operating system's in which its processes and executors live."""
-        return [process.pid for process in self._processes]
+        """The sessions of the operating system's in which the workers and their executors live."""
+        return [process.pid for name, process in self._processes.items() if name != "master"]
+
+    def mend(self) -> None:
+        """Start each worker that does not live."""
+        work = ["--cores", "1", "--memory", "1g", "--work-dir", str(self._directory / "work")]
+        for number, path in enumerate(self._environments):
+            name = f"worker-{number}"
+            if name not in self._processes or self._processes[name].poll() is not None:
+                self._start(name, "Worker", [*work, self.url], path, _REGISTERED)
 
     def stop(self) -> None:
         """Kill the processes, and their executors."""
-        while self._processes:
-            end_at_once(self._processes.pop())
+        for process in self._processes.values():
+            end_at_once(process)
 
     def _start(
-        self, name: str, kind: str, words: list[str], path: Path | None, begun: "re.Pattern[str]"
+        self, name: str, kind: str, words: list[str], path: Path | None, begun: re.Pattern[str]
     ) -> str:
         home, log = Path(pyspark.__file__).parent, self._directory / f"{name}.log"
-        command = [str(home / "bin" / "spark-class")]
-        command.append(f"org.apache.spark.deploy.{kind.lower()}.{kind}")
+        command = [
+            str(home / "bin" / "spark-class"),
+            f"org.apache.spark.deploy.{kind.lower()}.{kind}",
+        ]
+        command += ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", *words]
         with open(log, "wb") as file:
-            self._processes.append(
-                subprocess.Popen(
-                    [*command, *words],
-                    env=_environment(home, path),
-                    cwd=self._directory,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
+            process = self._processes[name] = subprocess.Popen(
+                command,
+                env=_environment(home, path),
+                cwd=self._directory,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         end = time.monotonic() + _LONGEST_SECONDS
         while not (found := begun.search(log.read_text())):
-            assert self._processes[-1].poll() is None, log.read_text()
+            assert process.poll() is None, log.read_text()
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.1)
         return found[found.re.groups]

@@ -1,8 +1,9 @@
 """The examples of docs/spark.md, one after the other: each must print what the page says."""
 
-import json
 import re
 import shlex
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
@@ -19,28 +20,28 @@ KCAT = re.compile(r'```json\n(\{"topic":.*\})\n```')
 ORDERS = "ann: 3 pens\nbob: 1 book\nann: 2 books\n"
 
 
-def test_spark_page_examples_print_what_the_page_says(
-    spark: SparkSession, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    examples = EXAMPLE.findall(PAGE.read_text())
-    assert len([kind for kind, *_ in examples if kind == "python"]) >= 6
-    names: dict[str, object] = {}
-    for kind, program, printed in examples:
-        if kind == "python":
-            exec(compile(program, "docs/spark.md", "exec"), names)  # the examples are ours
-            assert capsys.readouterr().out.strip() == printed.strip()
-
-
-def test_spark_page_commands_do_what_the_page_says(spark: SparkSession, tmp_path, monkeypatch):
+def test_spark_page_examples_do_what_the_page_says(spark: SparkSession, tmp_path, monkeypatch):
     """In the session of these tests, whatever master they name."""
     monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text()
     Path("orders.txt").write_text(ORDERS)
-    (line,) = KCAT.findall(PAGE.read_text())
+    (line,) = KCAT.findall(page)
     Path("orders.kcat").write_text(f"{line}\n")
-    missing = {"class": "missing", "source_file": "orders.txt", "source_position": 0}
-    Path("findings.jsonl").write_text(json.dumps(missing))
-    assert len(run_commands(PAGE, tmp_path / "log")) >= 9
+    run_examples(page)
+
+
+def run_examples(page: str) -> None:
+    """Run the examples of a page, or of a part of it; commands of the shell must end with 0."""
+    examples = EXAMPLE.findall(page)
+    assert len(examples) == len(re.findall("```(?:python|console)", page))
+    names: dict[str, object] = {}
+    for kind, program, printed in examples:
+        if kind == "console":
+            run_commands(program, Path("log"))
+            continue
+        with redirect_stdout(StringIO()) as out:
+            exec(compile(program, "docs/spark.md", "exec"), names)  # the examples are ours
+        assert out.getvalue().strip() == printed.strip()
 
 
 def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_path, monkeypatch):
@@ -48,7 +49,9 @@ def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_
     Path("orders.txt").write_text(ORDERS)
     page = PAGE.with_name("verification.md")
     Path("copy").symlink_to("kminilog-data")  # a copy with the same files
-    answers = run_commands(page, tmp_path / "kminilog-data")
+    found = EXAMPLE.findall(page.read_text())
+    commands = "".join(program for kind, program, _ in found if kind == "console")
+    answers = run_commands(commands, tmp_path / "kminilog-data")
     assert len(answers) == 7
     assert "taken on trust" in " ".join(answers[6].split())
     (equation,) = re.findall(r"the third one prints\n\n```text\n(.*)\n```", page.read_text())
@@ -59,15 +62,12 @@ def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_
     assert fromstring(Path("orders.xml").read_bytes()).get("failures") == "0"
 
 
-def run_commands(page: Path, log_dir: Path) -> list[str]:
-    """Run the commands of a page, all of which must end with 0; return what each prints."""
-    found = EXAMPLE.findall(page.read_text())
-    consoles = [program for kind, program, _ in found if kind == "console"]
-    commands = [line.removeprefix("$ ") for program in consoles for line in program.splitlines()]
+def run_commands(console: str, log_dir: Path) -> list[str]:
+    """Run commands, which must end with 0; return what each prints."""
     printed = []
-    for command in commands:
-        program, *arguments = shlex.split(command)
-        assert program == "kminilog"
+    for command in console.replace("\\\n", "").splitlines():
+        sign, program, *arguments = shlex.split(command)
+        assert (sign, program) == ("$", "kminilog")
         run = CommandLine(log_dir)(*arguments)
         assert run.code == 0, (command, run)
         printed.append(run.out)

@@ -4,18 +4,32 @@ Each command is a process of its own, as of a user.
 """
 
 import os
+import random
 import re
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kminilog.format.dialect import DIALECTS
-from tests.cli.command_line import Run
+from tests.cli.command_line import CommandLine, Run
+from tests.crash.killed_ingest import (
+    DRIVER,
+    EXECUTOR,
+    JVM,
+    READING,
+    STAGING,
+    WORKER,
+    Ingest,
+    kill_all,
+    kill_one,
+)
 from tests.jobs.spark.standalone import StandaloneCluster, make_environment
+from tests.jobs.spark.test_executor_checks import OTHER_PYTHON
 
 pytestmark = [
     pytest.mark.spark,
@@ -43,17 +57,20 @@ def cluster(
     cluster.stop()
 
 
+def search_path() -> str:
+    return f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+
+
 @pytest.fixture
 def program(cluster: StandaloneCluster, tmp_path: Path) -> Command:
     """Run Python with the packages of these tests, in which `python3` is that Python."""
 
     def run(*words: object) -> Run:
-        path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
         found = subprocess.run(
             [sys.executable, *map(str, words)],
             cwd=tmp_path,
             capture_output=True,
-            env={**os.environ, "PATH": path, "PYSPARK_PYTHON": "python3"},
+            env={**os.environ, "PATH": search_path(), "PYSPARK_PYTHON": "python3"},
         )
         return Run(found.returncode, found.stdout.decode(), found.stderr.decode(), found.stdout)
 
@@ -104,6 +121,93 @@ rows.save({str(tmp_path / "log")!r})
     assert run.document["partitions"][0]["message_count"] > 2500, run.err
 
 
+def test_tour_of_the_page_runs_there(program, cluster):
+    run = program(
+        "-c",
+        f"""
+from kminilog.jobs.spark.runtime.session import spark_session
+from tests.jobs.spark.test_spark_page import PAGE, run_examples
+spark_session({cluster.url!r})
+tour = PAGE.read_text().partition("## A tour")[2].partition("\\n## ")[0]
+run_examples(tour)
+print(len(tour))
+""",
+    )
+    assert run.code == 0, run.err
+    assert int(run.out) > 1000
+
+
+MACHINE = "machine"  # a worker of Spark's, and its executor
+ROWS = 400_000
+TOLD = {
+    DRIVER: (-9, ""),
+    JVM: (2, "the JVM of Spark's driver was killed (signal 9)"),
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rows") / "rows.txt"
+    path.write_text("".join(f"k{n % 1000}: {n} {'x' * (n % 150)}\n" for n in range(ROWS)))
+    return path
+
+
+def strike(cluster: StandaloneCluster, ingest: Ingest, victim: str, chance: random.Random) -> bool:
+    """Kill -9 what is named, as soon as it is there; False if the job is over before."""
+    if victim in TOLD:
+        return ingest.strike(victim, chance)
+    while not ingest.progress.is_over:
+        for session in chance.sample(cluster.machines, len(cluster.machines)):
+            if victim == MACHINE:
+                kill_all(session)
+                return True
+            if kill_one(session, victim, chance):
+                return True
+        time.sleep(0.002)
+    return False
+
+
+@pytest.mark.parametrize(
+    ("phase", "plan", "dialect"), [(READING, "sorted", "kafka"), (STAGING, "runs", "documented")]
+)
+@pytest.mark.parametrize("victim", [WORKER, EXECUTOR, MACHINE, JVM, DRIVER])
+def test_ingest_loads_every_row_once_if_part_of_the_cluster_is_killed(
+    kminilog, cluster, rows, tmp_path, monkeypatch, record_property, victim, phase, plan, dialect
+):
+    """The job itself, where Spark can go on without what was killed; else the same job again."""
+    monkeypatch.setenv("PATH", search_path())
+    monkeypatch.setenv("PYSPARK_PYTHON", "python3")
+    log_dir, key = tmp_path / "log", ["--key-regex", "^(k[0-9]+):"]
+    local = CommandLine(log_dir)
+    for tries in range(12):
+        chance = random.Random(f"{victim} {phase} {plan} {tries}")
+        cluster.mend()
+        local.ok("topic", "create", f"t{tries}", "--partitions", 3, "--dialect", dialect)
+        loading = [rows, "--topic", f"t{tries}", *key, "--plan", plan]
+        scratch = tmp_path / f"scratch-{tries}"
+        ingest = Ingest(log_dir, f"job-{tries}", scratch, *loading, "--master", cluster.url)
+        try:
+            is_met = ingest.progress.wait_for(phase, chance.random(), rows.stat().st_size)
+            is_met = is_met and strike(cluster, ingest, victim, chance)
+            code = ingest.end()
+        finally:
+            kill_all(ingest.process.pid)
+        if is_met and (code, victim in TOLD) != (0, True):
+            break
+    else:
+        pytest.fail("this was never met")
+    wanted, told = TOLD.get(victim, (0, ""))
+    assert code == wanted, ingest.complaints
+    assert told in "".join(ingest.complaints)
+    if code:
+        again = kminilog("ingest", *loading, "--job-id", f"job-{tries}")
+        assert again.code == 0, again.err
+    account = ["verify", f"t{tries}", "--against", rows, *key, "--engine", "local", "--json"]
+    verified = local.ok(*account, "--job", f"job-{tries}")
+    assert verified.document["conservation"]["stored"] == ROWS
+    record_property("counted", f"killed: {victim} while {phase} ({plan}), attempt {tries + 1}")
+
+
 CHECK = """
 import sys, time
 from pathlib import Path
@@ -118,11 +222,6 @@ try:
 except KMiniLogError as error:
     print(error)
 print(time.monotonic() - began)
-"""
-OTHER_PYTHON = """
-import sys
-named = type("Version", (tuple,), {"major": 3, "minor": 99, "micro": 0})
-sys.version_info = named((3, 99, 0, "final", 0))
 """
 
 

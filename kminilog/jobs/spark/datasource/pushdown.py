@@ -6,8 +6,9 @@ plan of one filter for queries with another filter, or with none, and so lose ro
 Python source no columns. So `pushdown.java` has a rule for Spark's optimizer. It gives each scan a
 source of its own, which gets the filters and the columns of that scan as options. The reader uses
 the filters to read less, and Spark evaluates all of them again. So a filter that the reader does
-not know is no error. The rule lives in the driver only. Source: Spark 4.3: PythonDataSourceV2,
-PythonScanBuilder; later releases of Spark keep a plan for each scan.
+not know is no error. The rule lives in the driver only. Without it nothing is pushed down: that is
+slow, and right. Source: Spark 4.3: PythonDataSourceV2, PythonScanBuilder; later releases of Spark
+keep a plan for each scan.
 """
 
 from importlib.resources import files
