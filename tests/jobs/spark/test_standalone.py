@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.format.dialect import DIALECTS
 from tests.cli.command_line import CommandLine, Run
 from tests.crash.killed_ingest import (
     DRIVER,
@@ -87,17 +86,18 @@ def kminilog(program: Command, cluster: StandaloneCluster) -> Command:
     return run
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_ingest_and_verify_bring_kminilog_to_a_cluster_that_has_none(kminilog, tmp_path, dialect):
+@pytest.mark.parametrize(("dialect", "plan"), [("documented", "runs"), ("kafka", "sorted")])
+def test_ingest_and_verify_bring_kminilog_to_a_cluster_that_has_none(
+    kminilog, tmp_path, dialect, plan
+):
     (tmp_path / "orders.txt").write_text(LINES)
     reading = ["--key-regex", "^([^:]*):"]
-    for plan in ("runs", "sorted"):
-        ingest = ["ingest", "orders.txt", *reading, "--topic", plan, "--plan", plan, "--json"]
-        run = kminilog(*ingest, "--partitions", 3, "--dialect", dialect)
-        assert (run.code, run.document["count"]) == (0, 5000), run.err
-        run = kminilog("verify", plan, "--against", "orders.txt", *reading, "--json")
-        assert (run.code, run.document["engine"]) == (0, "spark"), run.err
-        assert run.document["conservation"]["stored"] == 5000
+    ingest = ["ingest", "orders.txt", *reading, "--topic", "t", "--plan", plan, "--json"]
+    run = kminilog(*ingest, "--partitions", 3, "--dialect", dialect)
+    assert (run.code, run.document["count"]) == (0, 5000), run.err
+    run = kminilog("verify", "t", "--against", "orders.txt", *reading, "--json")
+    assert (run.code, run.document["engine"]) == (0, "spark"), run.err
+    assert run.document["conservation"]["stored"] == 5000
 
 
 def test_data_source_brings_kminilog_there_too(kminilog, program, tmp_path, cluster):
@@ -168,9 +168,15 @@ def strike(cluster: StandaloneCluster, ingest: Ingest, victim: str, chance: rand
 
 
 @pytest.mark.parametrize(
-    ("phase", "plan", "dialect"), [(READING, "sorted", "kafka"), (STAGING, "runs", "documented")]
+    ("victim", "phase", "plan", "dialect"),
+    [
+        (WORKER, STAGING, "runs", "documented"),
+        (EXECUTOR, READING, "sorted", "kafka"),
+        (MACHINE, STAGING, "sorted", "documented"),
+        (JVM, STAGING, "runs", "kafka"),
+        (DRIVER, STAGING, "runs", "kafka"),
+    ],
 )
-@pytest.mark.parametrize("victim", [WORKER, EXECUTOR, MACHINE, JVM, DRIVER])
 def test_ingest_loads_every_row_once_if_part_of_the_cluster_is_killed(
     kminilog, cluster, rows, tmp_path, monkeypatch, record_property, victim, phase, plan, dialect
 ):
