@@ -14,7 +14,6 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 import org.apache.spark.sql.sources.Filter;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function1;
@@ -91,19 +90,9 @@ public final class Pushdown extends Rule {
             return filters;
         }
 
-        /** A query may need no column, but a scan has one: then it is the smallest. */
+        /** A query may need no column, but a scan has one. */
         public void pruneColumns(StructType columns) {
-            wanted = columns;
-            if (columns.length() == 0) {
-                StructField smallest = schema.fields()[0];
-                for (int i = 1; i < schema.length(); i++) {
-                    StructField field = schema.fields()[i];
-                    if (field.dataType().defaultSize() < smallest.dataType().defaultSize()) {
-                        smallest = field;
-                    }
-                }
-                wanted = columns.add(smallest);
-            }
+            wanted = columns.length() > 0 ? columns : columns.add(schema.fields()[0]);
         }
 
         public Scan build() {

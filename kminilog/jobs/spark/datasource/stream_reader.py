@@ -13,7 +13,7 @@ Spark's Kafka source.
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -249,23 +249,10 @@ class RefusedStreamReader(DataSourceStreamReader):
         self._error = error
 
     @in_one_line
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Raise the error; Spark asks for this first."""
+    def _refuse(self, *asked: Any, **named: Any) -> NoReturn:
         raise self._error
 
-    @in_one_line
-    def initialOffset(self) -> Position:  # noqa: N802
-        """Raise the error."""
-        raise self._error
-
-    @in_one_line
-    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
-        """Raise the error."""
-        raise self._error
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Raise the error."""
-        raise self._error
+    getDefaultReadLimit = initialOffset = latestOffset = read = _refuse  # noqa: N815
 
 
 def lag(progress: Mapping[str, Any]) -> Offsets:
