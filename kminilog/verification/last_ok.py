@@ -71,10 +71,9 @@ class Files(NamedTuple):
 
 
 class LastOk(NamedTuple):
-    """What is on record of a partition: `read_ms` is when all of it was read the last time."""
+    """What is on record of a partition: `read_ms` is a time since when all of it was read."""
 
     offset: int
-    time_ms: int
     read_ms: int
     digest: str
     segments: list[tuple[SegmentSummary, Files]]
@@ -139,8 +138,8 @@ def _record(log_dir: Path, topic: Topic, asked: OkOptions) -> tuple[dict[int, La
 
 def _last_ok(facts: Any) -> LastOk:
     segments = [_segment(row) for row in typed(facts["segments"], list)]
-    offset, time_ms, read_ms = (number(facts[name]) for name in ("offset", "time_ms", "read_ms"))
-    return LastOk(offset, time_ms, read_ms, typed(facts["digest"], str), segments)
+    offset, read_ms = number(facts["offset"]), number(facts["read_ms"])
+    return LastOk(offset, read_ms, typed(facts["digest"], str), segments)
 
 
 def _segment(row: list[Any]) -> tuple[SegmentSummary, Files]:
@@ -204,18 +203,12 @@ def _digest(segment: Segment, end: int) -> str:
 def on_trust(partitions: Sequence[LastOk]) -> str:
     """Return what was taken on trust, in words; `partitions` are those of one topic, not none."""
     messages = sum(one.message_count for last in partitions for one, _ in last.segments)
-    ok, read = (
-        _time(min(times)) for times in zip(*(last[1:3] for last in partitions), strict=True)
-    )
+    read = formatdate(min(last.read_ms for last in partitions) / 1000, usegmt=True)
     where = "1 partition" if len(partitions) == 1 else f"{len(partitions)} partitions"
     return (
-        f"{messages} messages in {where} are taken on trust: they were ok at {ok}, and all of them "
-        f"were read at {read}; damage since then is not seen, without --since-last it is"
+        f"{messages} messages in {where} are taken on trust: each was read, and ok, at {read} or "
+        f"later; damage since then is not seen, without --since-last it is"
     )
-
-
-def _time(time_ms: int) -> str:
-    return formatdate(time_ms / 1000, usegmt=True)
 
 
 # ---- writing
@@ -268,7 +261,6 @@ def _recorded_now(
                 end = summaries[-1]
                 facts = {
                     "offset": end.next_offset,
-                    "time_ms": now_ms,
                     "read_ms": before.read_ms if before else now_ms,
                     "digest": _digest(there[end.base_offset], end.log_bytes),
                 }
