@@ -78,10 +78,11 @@ def _fault(log_dir: Path, staging: Path, topic: Topic, staged: StagedPartition) 
     if not target.exists():
         return f"{target} is gone"
     for name in sorted(names_in(source)):
-        if not _belongs(topic, staged, name) or not _is_regular(source / name):
-            return f"{source / name} is no segment of it"
-        if name.endswith(LOG_SUFFIX) and not _goes_on(source / name, target / name):
-            return f"{source / name} would replace messages in {target}"
+        path = source / name
+        if not _belongs(topic, staged, name) or not _is_regular(path):
+            return f"{path} is no segment of it"
+        if name.endswith(LOG_SUFFIX) and not _goes_on(path, target / name):
+            return f"{path} would replace messages in {target}"
     return None
 
 

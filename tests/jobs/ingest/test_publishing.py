@@ -1,12 +1,13 @@
 """An ingest holds the lock only to publish: what others do to the log dir meanwhile."""
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kminilog.errors import LogDirLockedError, PublicationError
+from kminilog.errors import CorruptLogError, LogDirLockedError, PublicationError
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.job_writer import job_directory
@@ -19,6 +20,7 @@ from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
+from tests.damage import flip_byte
 from tests.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)
@@ -124,6 +126,33 @@ def test_only_partitions_that_others_have_written_to_are_joined_again(log_dir, l
     assert values_in(log_dir, 2)[0] == b"new"
     assert sorted(v for p in range(4) for v in values_in(log_dir, p)) == sorted([*ROWS, b"new"])
     assert_nothing_is_left(log_dir)
+
+
+def test_a_log_whose_end_was_cut_by_hand_is_recovered_and_the_job_follows(log_dir, load, dialect):
+    """The writer before closed the log dir, so a job trusts the recovery point until it ends."""
+    create(log_dir, dialect)
+    append(log_dir, *ROWS[:30])
+    last = max((log_dir / "t-0").glob("*.log"))
+    os.truncate(last, last.stat().st_size - 3)
+    engine = Beside()
+    (staged,) = load(engine).manifest.partitions
+    assert (staged.first_offset, engine.joined_again) == (29, [1])
+    assert values_in(log_dir) == ROWS[:29] + ROWS
+    (finding,) = verify_storage(LogDir(log_dir)).tally.findings()
+    assert finding.kind == "lost-end"
+
+
+def test_a_job_for_a_log_that_was_damaged_since_it_was_closed_is_refused(log_dir, load, dialect):
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(Topic("t", 1, dialect))
+    append(log_dir, *ROWS[:30])
+    flip_byte(max((log_dir / "t-0").glob("*.log")), 13, mask=1)
+    files = files_of(log_dir, "t")
+    for _ in range(2):  # the second one knows it at the beginning
+        with pytest.raises(CorruptLogError, match="whole messages follow"):
+            load(LocalIngest())
+        assert files_of(log_dir, "t") == files
+        assert not list((log_dir / JOB_STAGING_DIR).glob("*"))
 
 
 def test_others_that_append_each_time_cannot_keep_a_job_from_its_end(log_dir, load, dialect):
