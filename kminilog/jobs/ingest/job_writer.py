@@ -78,9 +78,10 @@ def job_directory(log_dir: Path, job_id: str) -> Iterator[Path]:
 def publishing_from(log_dir: Path, job_id: str, directory: Path) -> Iterator[None]:
     """Move what a job has staged to where it publishes from, with the quarantine file beside it.
 
-    The caller holds the lock. If the job does not reach its commit point, everything that it wrote
-    is deleted. Raises PublicationError if a write fails before the commit point, and LogDirError if
-    one fails after it: then the next writer completes the publication.
+    The caller holds the lock. In the end the directory is back, and can be deleted without the
+    lock: that takes long if there are many partitions. Raises PublicationError if a write fails
+    before the commit point, and LogDirError if one fails after it: then the next writer completes
+    the publication.
     """
     staging, quarantine = staging_path(log_dir, job_id), quarantine_path(log_dir, job_id)
     try:
@@ -104,7 +105,10 @@ def publishing_from(log_dir: Path, job_id: str, directory: Path) -> Iterator[Non
         if not is_under_way(log_dir, job_id):
             quarantine.unlink(missing_ok=True)
         if not (pending := pending_manifest(log_dir)) or pending.job_id != job_id:
-            clear_directory(staging)
+            try:
+                os.replace(staging, directory)
+            except OSError:  # a task that goes on has made it again
+                clear_directory(staging)
 
 
 def clear_directory(directory: Path) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from kminilog.errors import CorruptLogError, LogDirLockedError, PublicationError
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.ingest import job_writer
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.job_writer import job_directory
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.settings import TopicSettings
+from kminilog.storage.lock import LogDirLock
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
@@ -170,6 +172,20 @@ def test_others_that_append_each_time_cannot_keep_a_job_from_its_end(log_dir, lo
     assert engine.joined_again == [1, 1, 1]
     assert locked == [True]
     assert values_in(log_dir) == [b"new 0", b"new 1", b"new 2", *ROWS]
+    assert_nothing_is_left(log_dir)
+
+
+def test_what_a_job_has_staged_is_deleted_without_the_lock(log_dir, load, dialect, monkeypatch):
+    clear, deleted = job_writer.clear_directory, list[Path]()
+
+    def clear_unlocked(directory: Path) -> None:
+        LogDirLock(log_dir).release()  # it would raise an error
+        deleted.append(directory.parent)
+        clear(directory)
+
+    monkeypatch.setattr(job_writer, "clear_directory", clear_unlocked)
+    load(LocalIngest(), dialect=dialect)
+    assert deleted == [log_dir / JOB_STAGING_DIR]
     assert_nothing_is_left(log_dir)
 
 
