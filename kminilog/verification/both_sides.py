@@ -200,11 +200,13 @@ def differing(one: bytes | None, other: bytes | None) -> tuple[Marks, Marks] | t
 
 
 _NAMED_BYTES = 100  # of each side, where a column that differs is named
-_NO_MEMBER = "no such column"
 
 
 class _Number(str):
     """A number of JSON as it was written: 1.50 and 1.5 differ."""
+
+
+_NO_MEMBER = _Number("no such column")  # no value is the same
 
 
 def differing_columns(record: KeyValue, message: KeyValue, name: str) -> tuple[list[str], str]:
@@ -243,8 +245,7 @@ def _members(
         return
     for name in {**rows[0], **rows[1]}:
         values = [row.get(name, _NO_MEMBER) for row in rows]
-        is_there = [name in row for row in rows]
-        if is_there[0] == is_there[1] and _same(*values):
+        if _same(*values):
             continue
         texts = [value if isinstance(value, str) else _json(value) for value in values]
         if texts[0] == texts[1]:  # 1 and "1"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from kminilog.text import printable
-from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.coverage import Aspect
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.results import ClassFindings, Results
@@ -66,18 +66,14 @@ def _add_class(
     if found is None:
         aspect = _ASPECT_OF.get(kind, Aspect.MESSAGES)
         if aspect not in results.checked:
-            whys = [_text(one.in_words()) for one in _unchecked(results, aspect)]
-            _add(case, "skipped", "unchecked", whys[0] if whys else f"{aspect}: not checked", "")
+            whys = (one.in_words() for one in results.unchecked if one.what == aspect)
+            _add(case, "skipped", "unchecked", _text(next(whys, f"{aspect}: not checked")), "")
     elif found.is_allowed:
         _add(case, "skipped", "allowed", f"allowed: {found.total} {kind}", "")
     else:
         words = f"{found.total} {kind}: {meaning(kind)}"
         text = "\n".join([*_places(found), advice(kind)])
         _add(case, "failure", found.severity, words, text)
-
-
-def _unchecked(results: Results, aspect: Aspect) -> Iterator[Unchecked]:
-    return (one for one in results.unchecked if one.what == aspect)
 
 
 def _places(found: ClassFindings) -> Iterator[str]:

@@ -18,6 +18,7 @@ from kminilog.verification.both_sides import (
     KeyValue,
     both_sides,
     differing,
+    differing_columns,
 )
 from kminilog.verification.text_report import side_lines
 
@@ -151,3 +152,17 @@ def test_lines_hold_nothing_that_deceives_and_the_carets_are_below(a, b, c, d):
 def test_a_byte_and_its_escape_look_different(bad):
     shown = "".join(Excerpt.of(bad).escaped_parts)
     assert shown == (r"\\xff" if bad == b"\\xff" else r"\xff")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (b'{"a": 1, "b": 2}', b'{"b": 2}', "a: 1 ≠ no such column"),
+        (b'{"a": "no such column"}', b"{}", 'a: "no such column" ≠ no such column'),
+        (b'{"a": 1}', b'{"a": "1"}', 'a: 1 ≠ "1"'),
+        (b'{"a": null}', b'{"a": "null"}', 'a: null ≠ "null"'),
+    ],
+)
+def test_member_of_json_that_differs_is_named_with_both_sides(one, other, told):
+    record, message = KeyValue(b"k", one), KeyValue(b"k", other)
+    assert differing_columns(record, message, "value") == (["a"], told)

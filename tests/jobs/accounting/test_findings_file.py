@@ -165,16 +165,6 @@ def test_findings_file_equals_an_independent_comparison(
     assert len({row["id"] for row in rows}) == len(rows)
 
 
-def test_findings_have_the_same_ids_in_every_run_and_on_each_engine(tmp_path, source, spark):
-    log_dir = write_anew(ingested(tmp_path, source, None), tmp_path / "two", "t", damaged)
-    ids = []
-    for number, engine in enumerate((LocalEngine(), LocalEngine(), SparkEngine(spark))):
-        path = tmp_path / f"{number}.jsonl"
-        check(log_dir, engine, against=source, findings=path)
-        ids.append({row["id"] for row in rows_of(path)})
-    assert ids[0] == ids[1] == ids[2]
-
-
 def test_rows_of_a_dataframe_have_their_place_in_it(tmp_path, source, dialect, spark):
     log_dir = write_anew(ingested(tmp_path, source, dialect), tmp_path / "two", "t", damaged)
     schema = "key binary, value binary"
