@@ -11,7 +11,7 @@ writes these to stderr. In a data source that is the stderr of Spark's JVM. Sour
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -115,12 +115,20 @@ def clear_directory(directory: Path) -> None:
     """Delete a directory, also while task attempts that no longer count still write into it.
 
     The directory is renamed first. So an old attempt fails at the next file that it opens there. A
-    directory that does not exist is no error. In threads, because a file system may wait for the
-    disk with each directory that it deletes, and there is one for each partition.
+    directory that does not exist is no error.
     """
     gone = directory.with_name(f".{uuid4().hex}")
-    delete = partial(shutil.rmtree, ignore_errors=True)
-    with suppress(FileNotFoundError), ThreadPoolExecutor(_DELETING_THREADS) as pool:
+    with suppress(FileNotFoundError):
         directory.rename(gone)
-        pool.map(delete, gone.glob("*/*"))
-    delete(gone)
+    delete_all(gone.glob("*/*"))
+    delete_all([gone])
+
+
+def delete_all(directories: Iterable[Path]) -> None:
+    """Delete directories, as far as possible.
+
+    In threads, because a file system may wait for the disk with each one, and there may be one for
+    each partition.
+    """
+    with ThreadPoolExecutor(_DELETING_THREADS) as pool:
+        pool.map(partial(shutil.rmtree, ignore_errors=True), directories)

@@ -11,7 +11,6 @@ Spark may repeat it, or run two attempts at once. This module does not know when
 Source: ours.
 """
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from kminilog.columns.staged_logs import (
     join_logs,
     join_runs,
 )
+from kminilog.jobs.ingest.job_writer import delete_all
 from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter, screen
 from kminilog.jobs.ingest.staging import Staging, StagingJob, TaskResult, writing_to
 from kminilog.jobs.source.description import Place
@@ -112,8 +112,7 @@ def join(tasks: Tasks, job: Staging, runs: Sequence[Run]) -> list[StagedPartitio
         step="joining",
         size_bytes=sum(sizes),
     )
-    for run in runs:
-        shutil.rmtree(Path(job.directory, run.directory), ignore_errors=True)
+    delete_all(Path(job.directory, run.directory) for run in runs)
     return [staged for group in joined for staged in group]
 
 
@@ -146,8 +145,7 @@ def join_again(tasks: Tasks, job: Staging, moved: Sequence[Moved]) -> list[Stage
         step="giving other offsets, because others have written",
         size_bytes=sum(one.staged.bytes for one in moved),
     )
-    for one in moved:
-        shutil.rmtree(Path(job.directory, one.staged.directory), ignore_errors=True)
+    delete_all(Path(job.directory, one.staged.directory) for one in moved)
     return [staged for group in joined for staged in group]
 
 
