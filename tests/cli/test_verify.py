@@ -138,6 +138,11 @@ def test_verify_changes_nothing(orders):
     assert files_of(orders.log_dir) == before
 
 
+def test_verify_since_last_trusts_what_it_has_seen_before(orders):
+    reports = [orders.ok("verify", "--since-last", "--json").document for _ in range(2)]
+    assert [report["partitions"][0]["trusted_until"] for report in reports] == [None, 20]
+
+
 @pytest.mark.parametrize(
     ("options", "part"),
     [
@@ -148,6 +153,7 @@ def test_verify_changes_nothing(orders):
         (["--job", "j"], "--against"),
         (["--key", "id"], "give --against"),
         (["--format", "csv"], "give --against"),
+        (["--since-last", "--against", "x"], "--since-last with --against needs --job"),
         (["--no-header"], "give --against"),
         (["--report", "/no/such/directory/x.txt"], "there is no directory /no/such/directory"),
         (["--allow", "bad-luck"], "bad-luck"),
@@ -258,7 +264,7 @@ def test_verify_findings_and_junit_write_files_and_the_exit_code_stays(orders, t
     assert len(every.read_text().splitlines()) == 1  # it says all, allowed or not
 
 
-def test_verify_findings_needs_a_known_ending_and_no_cluster(orders, tmp_path):
+def test_verify_findings_needs_a_known_ending_and_no_log_dir(orders, tmp_path):
     run = orders("verify", "--findings", tmp_path / "every.csv")
     assert run.code == 2
     assert "its name must end in .jsonl or .parquet" in run.err
