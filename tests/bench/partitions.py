@@ -52,7 +52,7 @@ ROUNDS = 3
 APPENDS = 500
 APPENDED_RECORDS = 1_000
 COMPARED = 9
-ROW = "  {:44}{:>12}{:>9}{:>10}"
+ROW = "  {:58}{:>8}{:>9}{:>10}"
 
 
 def measure(records: int = RECORDS, rounds: int = ROUNDS, appends: int = APPENDS) -> None:
@@ -73,7 +73,7 @@ def measure(records: int = RECORDS, rounds: int = ROUNDS, appends: int = APPENDS
 
 def told(what: str, taken: str, found: float | None = None, goal: float | None = None) -> None:
     compared = ("", "") if found is None else (f"{found:.2f}", f"<= {goal}")
-    print(ROW.format(what, taken, *compared), flush=True)
+    print(ROW.format(what, taken, *compared).rstrip(), flush=True)
 
 
 def parquet(path: Path) -> Source:
@@ -193,7 +193,7 @@ def of_appends(directory: Path, appends: int) -> None:
         ingest_with(LocalIngest(), directory / "log", parquet(source), topic="t", partitions=FEW)
         taken.append(time.perf_counter() - began)
     first, last = (statistics.median(some) for some in (taken[1:][:COMPARED], taken[-COMPARED:]))
-    each = f"job of {APPENDED_RECORDS} records, {FEW} partitions, milliseconds"
+    each = f"jobs of {APPENDED_RECORDS} records, {FEW} partitions, milliseconds"
     told(f"first {COMPARED} {each}", f"{first * 1000:.0f}")
     told(f"last {COMPARED} of {appends}", f"{last * 1000:.0f}", last / first, 1.3)
 
