@@ -127,7 +127,8 @@ def test_interrupt_of_an_ingest_comes_between_the_partitions_that_it_creates(
     command = ("ingest", source, "--topic", "new", "--partitions", "120", "--engine", "local")
     made = press_at_call(monkeypatch, partition_directories, "_make_segment", 10)
     run = kminilog(*command)
-    assert (run.code, run.err, len(made)) == (130, "", 50)
+    assert (run.code, run.err) == (130, "")
+    assert len(made) in (49, 50)  # the job has a segment for one of 120 partitions
     assert kminilog.ok("topic", "list").out == "no topics\n"
     kminilog.ok(*command)
     assert "verdict: ok" in kminilog.ok("verify").out

@@ -115,12 +115,12 @@ def clear_directory(directory: Path) -> None:
     """Delete a directory, also while task attempts that no longer count still write into it.
 
     The directory is renamed first. So an old attempt fails at the next file that it opens there. A
-    directory that does not exist is no error.
+    directory that does not exist is no error, nor is a writer who deletes it at the same time.
     """
     gone = directory.with_name(f".{uuid4().hex}")
     with suppress(FileNotFoundError):
         directory.rename(gone)
-    delete_all(gone.glob("*/*"))
+        delete_all(gone.glob("*/*"))
     delete_all([gone])
 
 

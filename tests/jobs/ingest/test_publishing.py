@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -256,6 +257,22 @@ def test_what_a_dead_job_has_left_is_deleted_by_the_next_writer_and_no_other(log
         append(log_dir, b"new")
         assert list((log_dir / JOB_STAGING_DIR).iterdir()) == [alive]
     assert_nothing_is_left(log_dir)
+
+
+def test_what_the_next_writer_deletes_at_the_same_time_is_no_error(log_dir, monkeypatch):
+    scan, deleted = os.scandir, list[Path]()
+
+    def delete_and_scan(path: Path | str | int) -> object:
+        if str(path).endswith("attempt") and not deleted:
+            deleted.append(Path(str(path)))
+            shutil.rmtree(deleted[0])
+        return scan(path)
+
+    with job_directory(log_dir, "job") as directory:
+        (directory / "attempt").mkdir()
+        monkeypatch.setattr(os, "scandir", delete_and_scan)
+    assert deleted
+    assert not list((log_dir / JOB_STAGING_DIR).iterdir())
 
 
 def test_many_jobs_and_appends_in_any_order_lose_nothing(log_dir, load, dialect):

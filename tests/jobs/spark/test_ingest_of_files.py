@@ -125,12 +125,3 @@ def test_ingest_of_a_file_that_is_broken_inside_names_it_and_leaves_nothing(spar
     assert not files_of(tmp_path / "log", "t")
     for name in (STAGING_DIR, MANIFEST_DIR):
         assert not list((tmp_path / "log" / name).glob("*"))
-
-
-def test_ingest_takes_the_plan_that_fits_the_tasks_it_will_have(spark, tmp_path, monkeypatch):
-    source = source_of(make_source(tmp_path / "s"))
-    for least_bytes, expected in ((8 << 20, "runs"), (1, "sorted")):  # one task, or eight
-        monkeypatch.setattr("kminilog.jobs.source.tasks.LEAST_BYTES", least_bytes)
-        log_dir, options = tmp_path / expected, {"topic": "t", "dialect": KAFKA}
-        result = ingest(spark, log_dir, source, max_rejected=1000, **options)
-        assert result.manifest.facts["plan"] == expected
