@@ -1,8 +1,10 @@
 """`step find-offset`, `edges`: what they take."""
 
+import atexit
+import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import click
 from kminilog.cli.shared.options import to_offset, to_topic_partition
 from kminilog.cli.step.scene import scene
 from kminilog.course.steps.document import Document
-from kminilog.course.steps.documents_log import OFFSET, write_documents_log
+from kminilog.course.steps.documents_log import OFFSET, TOPIC, write_documents_log
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
@@ -48,8 +50,7 @@ def find_offset(
 
     if topic_partition and offset is None:
         raise click.UsageError(f"which offset of {topic_partition}? Give TOPIC-P and OFFSET")
-    with _reader(log_dir, topic_partition) as reader:
-        return document(reader, OFFSET if offset is None else offset)
+    return document(_reader(log_dir, topic_partition), OFFSET if offset is None else offset)
 
 
 @scene(
@@ -66,15 +67,20 @@ def edges(log_dir: Path, topic_partition: TopicPartition | None, seed: int) -> D
     """
     from kminilog.course.steps.edges import document
 
-    with _reader(log_dir, topic_partition) as reader:
-        return document(reader)
+    return document(_reader(log_dir, topic_partition))
 
 
-@contextmanager
-def _reader(log_dir: Path, partition: TopicPartition | None) -> Iterator[PartitionReader]:
-    """Yield a reader of the user's partition, or of the documents' log in a temporary directory."""
+def _reader(log_dir: Path, partition: TopicPartition | None) -> PartitionReader:
+    """Return a reader of the user's partition, or of the documents' log."""
     if partition:
-        yield LogDir(log_dir).reader(partition)
-        return
-    with tempfile.TemporaryDirectory(prefix="kminilog-step-") as made:
-        yield LogDir(made).reader(write_documents_log(Path(made)))
+        return LogDir(log_dir).reader(partition)
+    return LogDir(_documents_log()).reader(TopicPartition(TOPIC, 0))
+
+
+@cache
+def _documents_log() -> Path:
+    """Return the log dir of the documents' log: made once, deleted when this process ends."""
+    directory = tempfile.mkdtemp(prefix="kminilog-step-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    write_documents_log(Path(directory))
+    return Path(directory)
