@@ -7,7 +7,7 @@ moment, because a cluster may add more as long as tasks wait. So the work counts
 least number of tasks. This module does not know what a task does. Source: ours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol, TypeVar
 
@@ -67,11 +67,15 @@ class LocalTasks:
     ) -> list[Result]:
         """Return what `work` returns for each item, in the order of the items."""
         results = []
-        for done, item in enumerate(items, start=1):
-            results.append(work(item))
+        for result in self._each(work, items):
+            results.append(result)
             if step:
-                self._report(TasksDone(step, done, len(items), size_bytes))
+                self._report(TasksDone(step, len(results), len(items), size_bytes))
         return results
+
+    def _each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """Yield what `work` returns for each item, in their order."""
+        return map(work, items)
 
 
 # ---- how many items one task gets

@@ -13,7 +13,7 @@ on them. Source: ours.
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -56,18 +56,9 @@ class ThreadTasks(LocalTasks):
 
     cores = os.cpu_count() or 1
 
-    def map(
-        self,
-        items: Sequence[Item],
-        work: Callable[[Item], Result],
-        /,
-        *,
-        step: str = "",
-        size_bytes: int = 0,
-    ) -> list[Result]:
-        """Return what `work` returns for each item, in the order of the items."""
+    def _each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         with ThreadPoolExecutor(self.cores) as pool:
-            return list(pool.map(work, items))
+            yield from pool.map(work, items)
 
 
 def runs_path(log_dir: Path, job_id: str) -> Path:
