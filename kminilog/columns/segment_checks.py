@@ -56,6 +56,7 @@ def check_segment(
     *,
     few: int = _FEW_MESSAGES,
     window_bytes: int = WINDOW_BYTES,
+    known: SegmentSummary | None = None,
     rest: NewRest | None = None,
 ) -> SegmentSummary:
     """Return the summary that the plain twin returns; O(file), memory O(window + index).
@@ -66,14 +67,15 @@ def check_segment(
     At each fault it reads a `few` messages one by one, as the plain twin does, and twice as many
     each time while faults are frequent. Else each of them would cost a whole window.
     """
-    check = _ValidCheck(topic_partition.partition, segment, placement, RangeSums(borders))
+    begun = known or SegmentSummary.of_nothing(segment)
+    check = _ValidCheck(topic_partition.partition, segment, placement, RangeSums(borders), begun)
     try:
         is_valid = check.run(window_bytes)
     except OSError:
         is_valid = False  # the plain twin reports why
     if is_valid:
         return check.summary()
-    again = _SecondReading(topic_partition, segment, placement, RangeSums(borders), rest)
+    again = _SecondReading(topic_partition, segment, placement, RangeSums(borders), begun, rest)
     return again.run(lambda: again.read(few, window_bytes))
 
 
@@ -81,13 +83,19 @@ class _ValidCheck:
     """One reading of a segment, up to the first thing that is not perfectly valid."""
 
     def __init__(
-        self, partition: int, segment: Segment, placement: Placement, sums: RangeSums
+        self,
+        partition: int,
+        segment: Segment,
+        placement: Placement,
+        sums: RangeSums,
+        known: SegmentSummary,
     ) -> None:
         self._partition = partition
         self._segment = segment
         self._placement = placement
         self._sums = sums
-        self._next_offset = segment.first_offset
+        self._known = known
+        self._next_offset = known.next_offset or 0
         self._last_indexed = self._log_bytes = self._entries_seen = self._unplaced_count = 0
         self._entries: Positions = np.empty((0, 2), np.int64)  # offset, position
 
@@ -99,11 +107,13 @@ class _ValidCheck:
             return False
         self._entries = np.frombuffer(data, ">i4").astype(np.int64).reshape(-1, 2)
         self._entries[:, 0] += self._segment.base_offset
-        indexed, end = self._entries[:, 1], 0
+        indexed, end = self._entries[:, 1], self._known.log_bytes
         if not (indexed[1:] > indexed[:-1]).all():
             return False  # and could not be searched
+        self._entries_seen = int(indexed.searchsorted(end)) if end else 0
+        self._last_indexed = int(indexed[self._entries_seen - 1]) if self._entries_seen else 0
         windows = checked_windows(
-            self._segment, indexed, end=self._log_bytes, window_bytes=window_bytes
+            self._segment, indexed, end, self._log_bytes, window_bytes=window_bytes
         )
         for start, window, messages in windows:
             if not self._take(start, window, messages):
@@ -141,22 +151,18 @@ class _ValidCheck:
 
     def summary(self) -> SegmentSummary:
         """Return the summary of a valid segment; call it after `run` has returned True."""
-        segment, next_offset = self._segment, self._next_offset
-        count = next_offset - segment.first_offset
-        return SegmentSummary(
-            base_offset=segment.base_offset,
-            name=segment.name,
-            first_offset=segment.first_offset if count else None,
+        known, next_offset = self._known, self._next_offset
+        count = known.message_count + next_offset - (known.next_offset or 0)
+        first_offset = known.first_offset if known.message_count else known.start_offset
+        return known._replace(
+            first_offset=first_offset if count else None,
             last_offset=next_offset - 1 if count else None,
             message_count=count,
             log_bytes=self._log_bytes,
             index_entries=len(self._entries),
-            findings=[],
-            unchecked=[],
-            start_offset=segment.first_offset,
             next_offset=next_offset,
-            unplaced_count=self._unplaced_count,
-            fingerprints=tuple(self._sums.rows()),
+            unplaced_count=known.unplaced_count + self._unplaced_count,
+            fingerprints=(*known.fingerprints, *self._sums.rows()),
         )
 
 
@@ -166,7 +172,7 @@ class _SecondReading(SegmentCheck):
     def read(self, few: int, window_bytes: int) -> None:
         """Read the log to its end."""
         hints = index_hints(self._segment.index.path)
-        position, at_least = 0, few
+        position, at_least = self._known.log_bytes, few
         while position < self._log_bytes:
             count = self._message_count
             position = self._read_windows(hints, position, window_bytes)

@@ -110,6 +110,12 @@ class IndexCheck:
             self.tell_message(offset, offset, positions[slot])
             slot += 1
 
+    def tell_known(self, next_offset: int) -> None:
+        """Accept the entries of all messages below an offset: they were compared before."""
+        while self._awaited_offset < next_offset:
+            self._accept()
+            self._advance()
+
     def tell_fault(self, offset: int, next_offset: int) -> None:
         """Skip a fault of the log that affects the offsets `offset` to `next_offset` - 1.
 
@@ -181,10 +187,13 @@ class IndexCheck:
         shift = entry_position - position
         if shift == 0 or self._shift in (None, shift):
             self._shift = shift
-            self._verdicts[self._slot] = _TRUE
-            self._last_indexed = entry_position
+            self._accept()
             self._absent_between = self._absent_between.plus(self._absent_after)
             self._absent_after = _Absent()
+
+    def _accept(self) -> None:
+        self._verdicts[self._slot] = _TRUE
+        self._last_indexed = self._positions[self._slot]
 
     def _false_entry(self, slot: int, log_bytes: int) -> IndexFault:
         if self._positions[slot] >= log_bytes:

@@ -4,17 +4,18 @@
 
 `--since-last` trusts the first segments that are as the record says, and checks all others. If it
 ends with `ok`, it writes the record; the first time it checks all. What is cheap is compared: the
-id of the topic, the names and sizes of segments and when each was changed, and a digest of the last
-bytes below the recorded end. If these bytes differ, nothing of the partition is trusted. Segments
-that are gone from the beginning are no difference: retention deletes there, and log starts tell a
-loss. The last segment may have grown; then all of it is read.
+id of the topic, the names and sizes of segments and when each was changed. The last segment may
+have grown: then what came after the recorded bytes is read. So it has a digest, of the last bytes
+of its log in front of the recorded end and of its index. If that differs, nothing of the partition
+is trusted. Segments that are gone from the beginning are no difference: retention deletes there,
+and log starts tell a loss.
 
 Bytes that change under all this, as on a disk that fails, are not seen. Source: ours.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from hashlib import blake2b
@@ -30,11 +31,11 @@ from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
-from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.summaries import SegmentSummary
 
 VERIFIED_DIR = ".verified"
 _DIGEST_BYTES = 4096  # of the log, in front of the recorded end
+_HIGHEST = 2**64 - 1
 _CHANGED = "a segment is not as recorded; it and what follows is checked"
 _FIELDS = (
     "base_offset",
@@ -47,7 +48,7 @@ _FIELDS = (
     "next_offset",
     "compressed_count",
     "unplaced_count",
-)
+)  # whole numbers; the fingerprints are recorded, too
 
 
 class OkOptions(NamedTuple):
@@ -95,25 +96,20 @@ NO_TRUST = Trust({}, Counter())
 def read_trust(
     log_dir: LogDir,
     topics: Iterable[Topic],
-    jobs_of: Callable[[Topic], Sequence[PartitionJobs]],
     asked: OkOptions,
 ) -> Trust:
-    """Return what may be taken on trust now; raises nothing. O(segments + ranges of jobs).
-
-    `jobs_of` returns what jobs have written to each partition of a topic.
-    """
+    """Return what may be taken on trust now; raises nothing. O(segments)."""
     trust = Trust({}, Counter())
     for topic in topics:
         try:
             known, why = _record(log_dir.path, topic, asked)
         except (LogDirError, OSError) as error:
             known, why = {}, in_words(error)
-        for topic_partition, jobs in zip(topic.all_partitions(), jobs_of(topic), strict=True):
+        for topic_partition in topic.all_partitions():
             last = known.get(topic_partition.partition)
             reason = why or "no `ok` of it is on record"
             if last is not None:
                 last, reason = _still_true(log_dir, topic_partition, last)
-                last = last and _with_whole_ranges(last, jobs)
             if last is not None:
                 trust.partitions[topic_partition] = last
             if reason:
@@ -143,13 +139,14 @@ def _last_ok(facts: Any) -> LastOk:
 
 
 def _segment(row: list[Any]) -> tuple[SegmentSummary, Files]:
-    *values, index_bytes, changed_ns = typed(row, list)
+    *values, fingerprints, index_bytes, changed_ns = typed(row, list)
     facts = dict(zip(_FIELDS, values, strict=True))
     for name, value in facts.items():
         if value is not None or name not in ("first_offset", "last_offset"):
             number(value, -1)
-    name = segment_name(facts["base_offset"])
-    summary = SegmentSummary(**facts, name=name, findings=[], unchecked=[])
+    sums = tuple([number(value, 0, _HIGHEST) for value in row] for row in typed(fingerprints, list))
+    facts |= {"name": segment_name(facts["base_offset"]), "fingerprints": sums}
+    summary = SegmentSummary(**facts, findings=[], unchecked=[])
     return summary, Files(number(index_bytes), number(changed_ns))
 
 
@@ -157,29 +154,20 @@ def _still_true(
     log_dir: LogDir, topic_partition: TopicPartition, last: LastOk
 ) -> tuple[LastOk | None, str]:
     """Return the first segments that are as recorded, None without one, and why not all of them
-    are trusted; empty if all are, or if only the last one has grown."""
+    are trusted. The last one may have grown."""
     try:
         there = {one.base_offset: one for one in log_dir.reader(topic_partition).segments()}
         left = [*dropwhile(lambda one: one[0].base_offset not in there, last.segments)]
         same = [*takewhile(lambda one: _is_same(there.get(one[0].base_offset), one), left)]
-        has_grown = False
         if left and (end := there.get(left[-1][0].base_offset)):
-            has_grown = end.file_bytes > left[-1][0].log_bytes
-            if _digest(end, left[-1][0].log_bytes) != last.digest:
+            if _digest(end, *left[-1]) != last.digest:
                 return None, "the log ends earlier, or with other messages"
+            if len(same) == len(left) - 1 and end.file_bytes > left[-1][0].log_bytes:
+                same = left
     except (LogDirError, OSError) as error:
         return None, in_words(error)
-    is_known = len(same) + has_grown >= len(left) > 0
+    is_known = len(same) == len(left) > 0
     return last._replace(segments=same) if same else None, "" if is_known else _CHANGED
-
-
-def _with_whole_ranges(last: LastOk, jobs: PartitionJobs) -> LastOk | None:
-    """Return what may be trusted so that each range of a job that goes on after it can be read."""
-    end = last.segments[-1][0].next_offset or 0
-    rows = (row for _, staged in jobs.staged for row in staged.fingerprints)
-    start = min((first for first, count, _ in rows if first < end < first + count), default=end)
-    kept = [one for one in last.segments if (one[0].next_offset or 0) <= start]
-    return last._replace(segments=kept) if kept else None
 
 
 def _is_same(segment: Segment | None, recorded: tuple[SegmentSummary, Files]) -> bool:
@@ -192,12 +180,15 @@ def _files(segment: Segment) -> tuple[int, Files]:
     return status.st_size, Files(index_bytes, status.st_mtime_ns)
 
 
-def _digest(segment: Segment, end: int) -> str:
-    """Return the digest of the bytes in front of a position in a log."""
-    start = max(end - _DIGEST_BYTES, 0)
-    with open(segment.log_path, "rb", opener=open_regular) as file:
-        file.seek(start)
-        return blake2b(file.read(end - start), digest_size=16).hexdigest()
+def _digest(segment: Segment, known: SegmentSummary, files: Files) -> str:
+    """Return the digest of the last known bytes of a log, and of those of its index."""
+    start = max(known.log_bytes - _DIGEST_BYTES, 0)
+    with open(segment.log_path, "rb", opener=open_regular) as log:
+        log.seek(start)
+        digest = blake2b(log.read(known.log_bytes - start), digest_size=16)
+    with open(segment.index.path, "rb", opener=open_regular) as index:
+        digest.update(index.read(files.index_bytes))
+    return digest.hexdigest()
 
 
 def on_trust(partitions: Sequence[LastOk]) -> str:
@@ -252,19 +243,24 @@ def _recorded_now(
         before = trust.partitions.get(topic_partition)
         with suppress(LogDirError, OSError):
             there = {one.base_offset: one for one in log_dir.reader(topic_partition).segments()}
-            segments = [
-                [*(getattr(one, name) for name in _FIELDS), *_files(there[one.base_offset])[1]]
+            found = [
+                (one, _files(there[one.base_offset])[1])
                 for one in summaries
                 if one.base_offset in there
             ]
-            if segments and summaries[-1].base_offset in there:
-                end = summaries[-1]
+            if found and found[-1][0] == summaries[-1]:
+                end, files = found[-1]
                 facts = {
                     "offset": end.next_offset,
                     "read_ms": before.read_ms if before else now_ms,
-                    "digest": _digest(there[end.base_offset], end.log_bytes),
+                    "digest": _digest(there[end.base_offset], end, files),
                 }
-                yield str(partition), {**facts, "segments": segments}
+                yield str(partition), {**facts, "segments": [*map(_row, found)]}
+
+
+def _row(recorded: tuple[SegmentSummary, Files]) -> list[Any]:
+    summary, files = recorded
+    return [*(getattr(summary, name) for name in _FIELDS), summary.fingerprints, *files]
 
 
 def _path(log_dir: Path, topic: Topic) -> Path:

@@ -22,7 +22,6 @@ from itertools import pairwise
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
-from kminilog.storage.segment import Segment
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.summaries import Placement, SegmentSummary
@@ -41,7 +40,7 @@ class PartitionJobs:
     log was on the disk; below the `log_start` retention has deleted all; each is None if it is not
     known. `is_ingested` tells if jobs have written to the topic.
     `digests` are those of the files of jobs now, by id; None if nobody has asked for them.
-    `trusted` are segments that are taken on trust: nothing of what jobs wrote there is compared.
+    `trusted` has, by base offset, what is taken on trust of segments: the first bytes of each.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
@@ -55,21 +54,17 @@ class PartitionJobs:
     log_start: int | None = None
     is_ingested: bool = False
     digests: Mapping[str, str] | None = None
-    trusted: Sequence[SegmentSummary] = ()
+    trusted: Mapping[int, SegmentSummary] = field(default_factory=dict)
 
     @property
     def trusted_end(self) -> int:
-        """The first offset that is not taken on trust."""
-        return (self.trusted[-1].next_offset or 0) if self.trusted else 0
-
-    def unread(self, segments: Sequence[Segment]) -> list[Segment]:
-        """Return the segments that are to be checked: all but those that are trusted."""
-        known = {summary.base_offset for summary in self.trusted}
-        return [segment for segment in segments if segment.base_offset not in known]
+        """The first offset that is not taken on trust. O(trusted segments)."""
+        return max((known.next_offset or 0 for known in self.trusted.values()), default=0)
 
     def untrusted(self) -> list[tuple[str, StagedPartition]]:
         """Return what jobs have written that is to be compared."""
-        return [one for one in self.staged if one[1].next_offset > self.trusted_end]
+        trusted_end = self.trusted_end
+        return [one for one in self.staged if one[1].next_offset > trusted_end]
 
     @property
     def borders(self) -> list[int]:
@@ -79,12 +74,16 @@ class PartitionJobs:
         return sorted(borders)
 
     def ranges(self) -> list[tuple[str, int, int, int]]:
-        """Return the ranges that are to be compared: job, first offset, count, fingerprint."""
+        """Return the ranges that are to be compared: job, first offset, count, fingerprint.
+
+        One that goes on after what is trusted is compared as a whole.
+        """
+        trusted_end = self.trusted_end
         return [
             (job_id, first, count, total)
             for job_id, staged in self.staged
             for first, count, total in staged.fingerprints
-            if first >= self.trusted_end
+            if first + count > trusted_end
         ]
 
     def accounted_for(self, segments: Sequence[SegmentSummary]) -> list[SegmentSummary]:
@@ -94,7 +93,10 @@ class PartitionJobs:
         if not self.is_ingested and self.recovery_point is None:
             end = MAX_OFFSET + 1
         known = [one for one in segments if (one.next_offset or 0) <= end]
-        return [one._replace(findings=[], fingerprints=(), notes=()) for one in known]
+        return [
+            one._replace(findings=[], notes=(), fingerprints=_outer(one.fingerprints))
+            for one in known
+        ]
 
 
 def jobs_of(
@@ -234,11 +236,7 @@ def compare(
     `segments` are in the order of their messages. What is unjudged are the ranges whose
     fingerprints were not compared, as texts. O(ranges * findings).
     """
-    stored: dict[int, tuple[int, int]] = {}
-    for segment in segments:
-        for first, count, total in segment.fingerprints:
-            before = stored.get(first, (0, 0))
-            stored[first] = (before[0] + count, (before[1] + total) % 2**64)
+    stored = _summed(row for segment in segments for row in segment.fingerprints)
     wrong = [found for found in findings if severity(found.kind) == "error"]
     altered, unjudged = [], list[tuple[str, int, int]]()
     for job_id, first, count, total in jobs.ranges():
@@ -256,6 +254,21 @@ def compare(
         [*findings, *jobs.findings, *altered],
         [*jobs.unjudged, *(f"{_range(*row)}: {reason}" for row in unjudged)],
     )
+
+
+def _summed(rows: Iterable[Sequence[int]]) -> dict[int, tuple[int, int]]:
+    """Return how many messages of each range there are, and their fingerprint, by first offset."""
+    found: dict[int, tuple[int, int]] = {}
+    for first, count, total in rows:
+        before = found.get(first, (0, 0))
+        found[first] = (before[0] + count, (before[1] + total) % 2**64)
+    return found
+
+
+def _outer(rows: Iterable[Sequence[int]]) -> tuple[list[int], ...]:
+    """Return the fingerprints of the first and the last range: only these may go on outside."""
+    found = sorted([first, *sums] for first, sums in _summed(rows).items())
+    return (*found[:1], *found[1:][-1:])
 
 
 def unaccounted(jobs: PartitionJobs, start: int, end: int) -> list[str]:

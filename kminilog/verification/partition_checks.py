@@ -20,6 +20,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from kminilog.errors import LogDirError, in_words
 from kminilog.format.dialect import Dialect
@@ -35,6 +36,7 @@ from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.compaction import are_joined
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader, segments_among
+from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
@@ -84,15 +86,26 @@ def check_partition(
             return join_segments(reader, [], jobs, failure=error)
         if is_full:
             jobs = replace(jobs, digests=read_digests(reader, jobs.untrusted()))
-        topic_partition, borders = reader.topic_partition, jobs.borders
-        summaries = [
-            check_segment(topic_partition, segment, jobs.placement, borders)
-            for segment in jobs.unread(segments)
-        ]
-        checked = join_segments(reader, [*jobs.trusted, *summaries], jobs)
+        check = partial(_check, check_segment, reader.topic_partition, jobs, jobs.borders)
+        summaries = [*map(check, segments)]
+        checked = join_segments(reader, summaries, jobs)
         if not was_compacted(reader, [segment.base_offset for segment in segments], summaries):
             return checked
-        jobs = replace(jobs, trusted=())  # these segments are others now
+        jobs = replace(jobs, trusted={})  # these segments are others now
+
+
+def _check(
+    check_segment: CheckSegment,
+    topic_partition: TopicPartition,
+    jobs: PartitionJobs,
+    borders: Sequence[int],
+    segment: Segment,
+) -> SegmentSummary:
+    known = jobs.trusted.get(segment.base_offset)
+    with suppress(OSError):
+        if known and known.log_bytes == segment.file_bytes:
+            return known
+    return check_segment(topic_partition, segment, jobs.placement, borders, known=known)
 
 
 def was_compacted(

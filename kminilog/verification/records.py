@@ -232,7 +232,7 @@ class SmallFiles:
             partition.log_start = self.log_starts.get(topic_partition)
             partition.is_ingested = topic.name in self.ingested
             if last := self.trust.partitions.get(topic_partition):
-                partition.trusted = [summary for summary, _ in last.segments]
+                partition.trusted = {known.base_offset: known for known, _ in last.segments}
             partition.placement = _placement(partition.staged, rules, others)
         return jobs
 

@@ -46,21 +46,28 @@ def check_segment(
     placement: Placement = (),
     borders: Sequence[int] = (),
     *,
+    known: SegmentSummary | None = None,
     rest: NewRest | None = None,
 ) -> SegmentSummary:
     """Read a segment and return its content and findings; O(file), in windows.
+
+    If the summary of its first bytes is `known`, without findings, it reads the bytes after them.
 
     It checks that messages with keys are in their partition, where the `placement` knows it. It
     sums up fingerprints from each of the `borders` to the next. A file that cannot be read becomes
     `unchecked`. It ignores what a writer appends meanwhile. `rest` makes what takes the findings
     that the summary does not keep.
     """
-    check = SegmentCheck(topic_partition, segment, placement, RangeSums(borders), rest)
-    return check.run(lambda: check.read_on(0))
+    begun = known or SegmentSummary.of_nothing(segment)
+    check = SegmentCheck(topic_partition, segment, placement, RangeSums(borders), begun, rest)
+    return check.run(lambda: check.read_on(begun.log_bytes))
 
 
 class SegmentCheck:
-    """One reading of a segment: which offset comes next, and the findings so far."""
+    """One reading of a segment: which offset comes next, and the findings so far.
+
+    It goes on after the messages of `known`.
+    """
 
     def __init__(
         self,
@@ -68,14 +75,17 @@ class SegmentCheck:
         segment: Segment,
         placement: Placement,
         sums: RangeSums,
+        known: SegmentSummary,
         rest: NewRest | None = None,
     ) -> None:
         self._topic_partition = topic_partition
+        self._known = known
         self._segment = segment
         self._placement = placement
         self._sums = sums
         self._tally = Tally(rest=rest)
-        self._expected = self._start_offset = segment.first_offset
+        self._start_offset = known.start_offset
+        self._expected = known.next_offset or 0
         self._log_bytes = 0
         self._index_data = b""
         self._has_index = False
@@ -85,9 +95,9 @@ class SegmentCheck:
         self._swapped_offset: int | None = None
         self._missing = range(0)
         self._damaged_from: int | None = None
-        self._message_count = self._compressed_count = self._unplaced_count = 0
-        self._first_offset: int | None = None
-        self._last_offset: int | None = None
+        self._message_count = known.message_count
+        self._compressed_count, self._unplaced_count = known.compressed_count, known.unplaced_count
+        self._first_offset, self._last_offset = known.first_offset, known.last_offset
 
     def run(self, read: Callable[[], object]) -> SegmentSummary:
         """Return the summary, once `read` has read the log to its end; O(file)."""
@@ -158,7 +168,7 @@ class SegmentCheck:
             undecided=self._undecided,
             compressed_count=self._compressed_count,
             unplaced_count=self._unplaced_count,
-            fingerprints=tuple(self._sums.rows()),
+            fingerprints=(*self._known.fingerprints, *self._sums.rows()),
         )
 
     # ---- the log
@@ -311,6 +321,7 @@ class SegmentCheck:
         except FileNotFoundError:
             self._add(FindingClass.INDEX_SPARSE, f"there is no {path.name}", None, None)
         self._indexes = [self._index_check(self._segment.base_offset)]
+        self._indexes[0].tell_known(self._expected)
 
     def _index_check(self, base_offset: int) -> IndexCheck:
         return IndexCheck(self._index_data, base_offset, self._segment.index_interval_bytes)

@@ -105,6 +105,14 @@ class SegmentSummary(NamedTuple):
     fingerprints: tuple[list[int], ...] = ()
     notes: tuple[Finding, ...] = ()
 
+    @classmethod
+    def of_nothing(cls, segment: Segment) -> "SegmentSummary":
+        """Return the summary of the first 0 bytes of a segment."""
+        start = segment.first_offset
+        return cls(
+            segment.base_offset, segment.name, None, None, 0, 0, 0, [], [], start, next_offset=start
+        )
+
     def by_appended_sets(self) -> "SegmentSummary":
         """Return the summary by Kafka's rule: a present index may lack any entries that are due.
 
@@ -132,9 +140,10 @@ class CheckSegment(Protocol):
         borders: Sequence[int],
         /,
         *,
+        known: SegmentSummary | None = None,
         rest: NewRest | None = None,
     ) -> SegmentSummary:
-        """Return the content of a segment, and its findings."""
+        """Return the content of a segment, and its findings; it reads what comes after `known`."""
         ...
 
 

@@ -284,11 +284,11 @@ def test_manifest_of_a_lost_job_is_no_second_finding(log_dir):
 def test_truncation_while_it_is_verified_is_no_finding(log_dir):
     truncated = []
 
-    def check(topic_partition, segment, rule, borders):
+    def check(*segment, **options):
         if not truncated:
             truncate(log_dir, 5)
             truncated.append(True)
-        return check_quickly(topic_partition, segment, rule, borders)
+        return check_quickly(*segment, **options)
 
     report = verify_storage(log_dir, check_segment=check)
     assert (truncated, report.tally.counts().get(FindingClass.LOST_END)) == ([True], None)

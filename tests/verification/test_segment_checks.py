@@ -1,11 +1,15 @@
 import gzip
 import os
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
@@ -16,7 +20,7 @@ from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import SegmentSummary, everywhere
 from tests.damage import cut_to, encode_entries, flip_byte, later_message, message_positions
 from tests.shared_data import shared_file
-from tests.verification.logs import ORDERS
+from tests.verification.logs import ORDERS, write_log
 
 INTERVAL = 4096
 NAME = "0" * 20
@@ -277,3 +281,50 @@ def test_walk_file_that_is_cut_meanwhile_ends(tmp_path, dialect):
     next(steps)
     os.truncate(path, 0)
     assert len(list(steps)) < 10
+
+
+# ---- a segment whose first bytes are known
+
+
+def fields_of(summary: SegmentSummary) -> SegmentSummary:
+    """Return a summary with one row for each range."""
+    rows: dict[int, list[int]] = {}
+    for first, count, total in summary.fingerprints:
+        row = rows.setdefault(first, [first, 0, 0])
+        row[1:] = [row[1] + count, (row[2] + total) % 2**64]
+    return summary._replace(fingerprints=tuple(row for _, row in sorted(rows.items())))
+
+
+@pytest.mark.parametrize("check_segment", [check_segment, check_quickly])
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_check_that_goes_on_after_known_bytes_finds_what_a_check_of_all_does(
+    tmp_path_factory, dialect, check_segment, data
+):
+    directory = tmp_path_factory.mktemp("log")
+    count = data.draw(st.integers(1, 30))
+    write_log(directory, dialect, count=count, settings=TopicSettings(index_interval_bytes=60))
+    (path,) = directory.glob("*.log")
+    content, index = path.read_bytes(), path.with_suffix(".index").read_bytes()
+    positions = [*message_positions(content), len(content)]
+    known_count = data.draw(st.integers(0, count))
+    known_bytes = positions[known_count]
+    entries = sum(entry[1] < known_bytes for entry in struct.iter_unpack(">ii", index))
+    if known_count < count and data.draw(st.booleans()):
+        place = data.draw(st.integers(known_bytes, len(content) - 1))
+        flip_byte(path, place, mask=data.draw(st.integers(1, 255)))
+    if len(index) > 8 * entries and data.draw(st.booleans()):
+        place = data.draw(st.integers(8 * entries, len(index) - 1))
+        flip_byte(path.with_suffix(".index"), place, mask=1)
+    first = tmp_path_factory.mktemp("first")
+    write(first, content[:known_bytes], index[: 8 * entries])
+    borders = data.draw(st.lists(st.integers(0, count), unique=True).map(sorted))
+
+    def checked(where: Path, **options: SegmentSummary) -> SegmentSummary:
+        segment = Segment(where, 0, dialect, 60)
+        return check_segment(ORDERS, segment, everywhere(lambda key: 0), borders, **options)
+
+    known = checked(first)
+    assert known.findings == []
+    again = checked(directory, known=known)
+    assert fields_of(again) == fields_of(checked(directory))

@@ -72,7 +72,7 @@ def verify_with(
     report = Report(scope, allowed=parse_classes(allow))
     asked = OkOptions(records.partitioner, strict_index, full)
     if since_last:
-        records.trust = read_trust(log_dir, chosen, records.partitions_of, asked)
+        records.trust = read_trust(log_dir, chosen, asked)
         report.add_trust(records.trust)
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None

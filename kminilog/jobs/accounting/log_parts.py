@@ -23,6 +23,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from kminilog.verification.summaries import SegmentSummary
 
 Ranges = Mapping[int, list[tuple[int, int]]]
 """By partition: first and next offset of what is wanted."""
@@ -42,11 +43,15 @@ class Part(NamedTuple):
 
 
 class SegmentPlace(NamedTuple):
-    """A segment, and how much work it is; 0 if its size cannot be read."""
+    """A segment, and how much work it is; 0 if its size cannot be read.
+
+    Its first bytes need not be read if their summary is `known`.
+    """
 
     topic_partition: TopicPartition
     base_offset: int
     size_bytes: int
+    known: SegmentSummary | None = None
 
 
 def ranges_of(topic: Topic, job: Manifest) -> Ranges:
@@ -94,7 +99,7 @@ def parts_of(
     groups = task_groups(places, lambda place: place.size_bytes, cores=cores) if places else []
     parts = [
         [
-            Part(topic_partition, *map(list, zip(*(place[1:] for place in found), strict=True)))
+            Part(topic_partition, *map(list, zip(*(place[1:3] for place in found), strict=True)))
             for topic_partition, found in groupby(group, lambda place: place.topic_partition)
         ]
         for group in groups

@@ -180,12 +180,11 @@ def remove(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     ("change", "segments"),
-    [(shorten, 0), (rewrite, 0), (rewrite_third, 1), (rewrite_end_unseen, 0), (remove, 0)],
+    [(shorten, 0), (rewrite, 0), (rewrite_third, 2), (rewrite_end_unseen, 0), (remove, 1)],
 )
 def test_log_is_checked_from_the_segment_on_that_is_not_as_the_record_says(
     scene: Scene, change: Callable[[Scene], None], segments: int
 ):
-    """So many segments are trusted: not those with a range of a job that goes on in the next."""
     firsts = [row["first_offset"] for row in scene.verify().partitions[0]["segments"]]
     change(scene)
     report = scene.verify()
@@ -196,14 +195,54 @@ def test_log_is_checked_from_the_segment_on_that_is_not_as_the_record_says(
     assert [*report.tally.counts()] == [*scene.verify(since=False).tally.counts()]
 
 
-def test_partition_that_a_producer_went_on_in_is_trusted_without_its_last_segment(local):
-    """And without the one before it: a range of the job begins there, and ends in the last one."""
+def produce(scene: Scene, *values: bytes) -> None:
+    with LogDirWriter.open(scene.log_dir) as writer:
+        writer.log(TopicPartition("t", 0)).append((None, value) for value in values)
+
+
+def test_segment_that_has_grown_is_trusted_up_to_where_it_ended(scene):
+    end = scene.verify().partitions[0]["log_end_offset"]
+    names = [log.name for log in scene.logs()]
+    produce(scene, b"new")
+    assert [log.name for log in scene.logs()] == names
+    report = scene.verify()
+    assert (report.verdict, trusted(report)[0], whys(report)) == ("ok", end, {})
+    assert report.partitions[0] == {
+        **scene.verify(since=False).partitions[0],
+        "trusted_until": end,
+    }
+    assert trusted(scene.verify())[0] == end + 1
+
+
+def test_damage_in_what_a_segment_has_grown_by_is_found(scene):
+    end = scene.verify().partitions[0]["log_end_offset"]
+    produce(scene, b"new", b"newer")
+    log = scene.logs()[-1]
+    flip_byte(log, log.stat().st_size - 1, mask=1)
+    (found,) = scene.verify().tally.findings()
+    assert (found.kind.value, found.offset) == ("bad-crc", end + 1)
+
+
+@pytest.mark.parametrize("suffix", [".log", ".index"])
+def test_segment_that_has_grown_after_another_end_is_not_trusted(local, suffix):
     local.verify()
-    with LogDirWriter.open(local.log_dir) as writer:
-        writer.log(TopicPartition("t", 0)).append([(None, b"new")])
-    report = local.verify()
-    assert trusted(report)[0] == report.partitions[0]["segments"][-2]["first_offset"]
-    assert report.verdict == "ok"
+    flip_byte(local.logs()[-1].with_suffix(suffix), 3, mask=1)
+    produce(local, b"new")
+    assert trusted(local.verify())[0] is None
+
+
+def test_range_that_goes_on_after_what_is_trusted_is_compared_as_a_whole(scene):
+    """Its first messages are trusted, and their fingerprints are on record."""
+    scene.verify()
+    row = scene.verify().partitions[0]["segments"][2]
+    assert row["first_offset"] % RANGE  # a range began in the segment before
+    log = scene.logs()[2]
+    flip_byte(log, message_positions(log.read_bytes())[1] - 1, mask=1)
+    fix_crc(log, 0)
+    report = scene.verify()
+    (found,) = report.tally.findings()
+    assert (found.kind.value, trusted(report)[0]) == ("altered", row["first_offset"])
+    assert found.offset == row["first_offset"] // RANGE * RANGE
 
 
 def test_retention_takes_no_trust_away(local):

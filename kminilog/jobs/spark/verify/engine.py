@@ -88,10 +88,12 @@ def check_partitions(
             topic.all_partitions(), records.partitions_of(topic), strict=True
         )
     }
-    places, failures = _places(log_dir, jobs)
+    places, summaries, failures = _places(log_dir, jobs)
+    listed = {tp: [summary.base_offset for summary in known] for tp, known in summaries.items()}
+    for place in places:
+        listed[place.topic_partition].append(place.base_offset)
     tasks = SparkTasks(spark, report)
     groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
-    summaries = {tp: list[SegmentSummary](jobs[tp].trusted) for tp in partitions}
     wanted = {partition: (jobs[partition].placement, jobs[partition].borders) for partition in jobs}
     check = partial(check_segment, rest=rest) if rest else check_segment
     checks = {
@@ -104,19 +106,13 @@ def check_partitions(
             summaries[topic_partition].append(found)
     if is_full:
         _add_digests(log_dir, tasks, jobs, [tp for tp in partitions if tp not in failures])
-    listed = {
-        partition: [summary.base_offset for summary in known.trusted]
-        for partition, known in jobs.items()
-    }
-    for place in places:
-        listed[place.topic_partition].append(place.base_offset)
     for topic_partition in partitions:
         reader, written = log_dir.reader(topic_partition), jobs[topic_partition]
         summary = join_segments(
             reader, summaries[topic_partition], written, failure=failures.get(topic_partition)
         )
         if was_compacted(reader, listed[topic_partition], summaries[topic_partition]):
-            again, written = checks[topic_partition.topic], replace(written, trusted=())
+            again, written = checks[topic_partition.topic], replace(written, trusted={})
             summary = check_partition(reader, written, check_segment=again, is_full=is_full)
         yield summary
 
@@ -135,18 +131,28 @@ def _add_digests(
 
 def _places(
     log_dir: LogDir, jobs: Mapping[TopicPartition, PartitionJobs]
-) -> tuple[list[SegmentPlace], dict[TopicPartition, Exception]]:
-    """Return the segments that are to be checked, and why partitions cannot be listed."""
+) -> tuple[
+    list[SegmentPlace],
+    dict[TopicPartition, list[SegmentSummary]],
+    dict[TopicPartition, Exception],
+]:
+    """Return the segments that are to be checked, the summaries of all others, which are trusted,
+    and why partitions cannot be listed."""
     places: list[SegmentPlace] = []
+    trusted: dict[TopicPartition, list[SegmentSummary]] = {partition: [] for partition in jobs}
     failures: dict[TopicPartition, Exception] = {}
-    for topic_partition, known in jobs.items():
-        trusted = {summary.base_offset for summary in known.trusted}
+    for topic_partition, written in jobs.items():
         try:
-            found = places_of(log_dir, topic_partition)
-            places += [place for place in found if place.base_offset not in trusted]
+            for place in places_of(log_dir, topic_partition):
+                known = written.trusted.get(place.base_offset)
+                left = place.size_bytes - (known.log_bytes if known else 0)
+                if known and not left:
+                    trusted[topic_partition].append(known)
+                else:
+                    places.append(place._replace(size_bytes=max(left, 0), known=known))
         except (LogDirError, OSError) as error:
             failures[topic_partition] = error
-    return places, failures
+    return places, trusted, failures
 
 
 def _check(
@@ -157,10 +163,12 @@ def _check(
 ) -> list[tuple[TopicPartition, SegmentSummary]]:
     checked = []
     for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
-        check, here = checks[topic_partition.topic], {place.base_offset for place in places}
+        check, here = checks[topic_partition.topic], {one.base_offset: one for one in places}
         for segment in log_dir.reader(topic_partition).segments():
-            if segment.base_offset in here:
-                summary = check(topic_partition, segment, *wanted[topic_partition])
+            if place := here.get(segment.base_offset):
+                summary = check(
+                    topic_partition, segment, *wanted[topic_partition], known=place.known
+                )
                 checked.append((topic_partition, summary))
     return checked
 
