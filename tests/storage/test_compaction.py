@@ -366,11 +366,11 @@ def checked_while(log_dir: Path, moment: int, event: Callable[[], object]) -> in
     reader, calls = readers_of(log_dir)[0], 0
     count = len(values_of(readers_of(log_dir)[0]))
 
-    def check(*arguments: Any) -> SegmentSummary:
+    def check(*arguments: Any, **options: Any) -> SegmentSummary:
         nonlocal calls
         if calls == moment:
             event()
-        summary, calls = check_segment(*arguments), calls + 1
+        summary, calls = check_segment(*arguments, **options), calls + 1
         if calls == -moment:
             event()
         return summary
