@@ -110,7 +110,9 @@ class _ValidCheck:
         indexed, end = self._entries[:, 1], self._known.log_bytes
         if not (indexed[1:] > indexed[:-1]).all():
             return False  # and could not be searched
-        self._entries_seen = int(indexed.searchsorted(end)) if end else 0
+        self._entries_seen = self._known.index_entries
+        if self._entries_seen != indexed.searchsorted(end) or self._log_bytes < end:
+            return False
         self._last_indexed = int(indexed[self._entries_seen - 1]) if self._entries_seen else 0
         windows = checked_windows(
             self._segment, indexed, end, self._log_bytes, window_bytes=window_bytes

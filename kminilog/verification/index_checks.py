@@ -110,10 +110,11 @@ class IndexCheck:
             self.tell_message(offset, offset, positions[slot])
             slot += 1
 
-    def tell_known(self, next_offset: int) -> None:
-        """Accept the entries of all messages below an offset: they were compared before."""
+    def tell_known(self, entries: int, next_offset: int) -> None:
+        """Accept the first entries, of messages below an offset: they were compared before."""
         while self._awaited_offset < next_offset:
-            self._accept()
+            if self._slot < entries:
+                self._accept()
             self._advance()
 
     def tell_fault(self, offset: int, next_offset: int) -> None:

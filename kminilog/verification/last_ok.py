@@ -25,8 +25,15 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from kminilog.errors import LogDirError, in_words
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entry
 from kminilog.format.names import TopicPartition, segment_name
-from kminilog.storage.files import check_real_directory, open_regular, regular_status, replace_file
+from kminilog.storage.files import (
+    check_real_directory,
+    open_regular,
+    read_regular,
+    regular_status,
+    replace_file,
+)
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.segment import Segment
@@ -81,13 +88,17 @@ class LastOk(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """What is taken on trust, by partition; why not more is, with how many partitions."""
+    """What is taken on trust, by partition; why not more is, with how many partitions.
+
+    `before` has the sizes and times of all segments, by base offset, in front of the check.
+    """
 
     partitions: dict[TopicPartition, LastOk]
     whys: Counter[str]
+    before: dict[TopicPartition, dict[int, tuple[int, Files]]]
 
 
-NO_TRUST = Trust({}, Counter())
+NO_TRUST = Trust({}, Counter(), {})
 
 
 # ---- reading
@@ -99,13 +110,14 @@ def read_trust(
     asked: OkOptions,
 ) -> Trust:
     """Return what may be taken on trust now; raises nothing. O(segments)."""
-    trust = Trust({}, Counter())
+    trust = Trust({}, Counter(), {})
     for topic in topics:
         try:
             known, why = _record(log_dir.path, topic, asked)
         except (LogDirError, OSError) as error:
             known, why = {}, in_words(error)
         for topic_partition in topic.all_partitions():
+            trust.before[topic_partition] = _files_of(log_dir, topic_partition)
             last = known.get(topic_partition.partition)
             reason = why or "no `ok` of it is on record"
             if last is not None:
@@ -162,7 +174,7 @@ def _still_true(
         if left and (end := there.get(left[-1][0].base_offset)):
             if _digest(end, *left[-1]) != last.digest:
                 return None, "the log ends earlier, or with other messages"
-            if len(same) == len(left) - 1 and end.file_bytes > left[-1][0].log_bytes:
+            if len(same) == len(left) - 1 and _goes_on(end, left[-1][0]):
                 same = left
     except (LogDirError, OSError) as error:
         return None, in_words(error)
@@ -174,6 +186,26 @@ def _is_same(segment: Segment | None, recorded: tuple[SegmentSummary, Files]) ->
     return segment is not None and _files(segment) == (recorded[0].log_bytes, recorded[1])
 
 
+def _goes_on(segment: Segment, known: SegmentSummary) -> bool:
+    """Tell if a log has grown, and if so all new entries of its index are for new messages."""
+    data = read_regular(segment.index.path)
+    starts = range(known.index_entries * ENTRY_SIZE_BYTES, len(data) - ENTRY_SIZE_BYTES + 1)
+    new = [decode_entry(data, start) for start in starts[::ENTRY_SIZE_BYTES]]
+    first = (known.next_offset or 0) - known.base_offset
+    return segment.file_bytes > known.log_bytes and all(
+        entry.relative_offset >= first and entry.position >= known.log_bytes for entry in new
+    )
+
+
+def _files_of(log_dir: LogDir, topic_partition: TopicPartition) -> dict[int, tuple[int, Files]]:
+    """Return what is compared of all segments; {} if they cannot be listed."""
+    try:
+        segments = log_dir.reader(topic_partition).segments()
+        return {segment.base_offset: _files(segment) for segment in segments}
+    except (LogDirError, OSError):
+        return {}
+
+
 def _files(segment: Segment) -> tuple[int, Files]:
     status = regular_status(segment.log_path)
     index_bytes = regular_status(segment.index.path).st_size
@@ -181,7 +213,7 @@ def _files(segment: Segment) -> tuple[int, Files]:
 
 
 def _digest(segment: Segment, known: SegmentSummary, files: Files) -> str:
-    """Return the digest of the last known bytes of a log, and of those of its index."""
+    """Return the digest of the last known bytes of a log, and of its known index."""
     start = max(known.log_bytes - _DIGEST_BYTES, 0)
     with open(segment.log_path, "rb", opener=open_regular) as log:
         log.seek(start)
@@ -215,7 +247,8 @@ def record_ok(
 ) -> None:
     """Put on record that partitions of a topic are ok, by the segments that were checked.
 
-    A partition that changes meanwhile is left out. Raises OSError.
+    From the first segment on that has changed since `trust` was read, a partition is left out.
+    Raises OSError.
     """
     partitions = dict(_recorded_now(log_dir, topic, checked, trust, now_ms))
     document = {
@@ -240,22 +273,31 @@ def _recorded_now(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for partition, summaries in checked.items():
         topic_partition = TopicPartition(topic.name, partition)
-        before = trust.partitions.get(topic_partition)
+        last = trust.partitions.get(topic_partition)
         with suppress(LogDirError, OSError):
             there = {one.base_offset: one for one in log_dir.reader(topic_partition).segments()}
-            found = [
-                (one, _files(there[one.base_offset])[1])
-                for one in summaries
-                if one.base_offset in there
-            ]
-            if found and found[-1][0] == summaries[-1]:
-                end, files = found[-1]
+            found = [*_unchanged(summaries, there, trust.before.get(topic_partition, {}))]
+            if found:
                 facts = {
-                    "offset": end.next_offset,
-                    "read_ms": before.read_ms if before else now_ms,
-                    "digest": _digest(there[end.base_offset], end, files),
+                    "offset": found[-1][0].next_offset,
+                    "read_ms": last.read_ms if last else now_ms,
+                    "digest": _digest(there[found[-1][0].base_offset], *found[-1]),
                 }
                 yield str(partition), {**facts, "segments": [*map(_row, found)]}
+
+
+def _unchanged(
+    summaries: Sequence[SegmentSummary],
+    there: Mapping[int, Segment],
+    before: Mapping[int, tuple[int, Files]],
+) -> Iterator[tuple[SegmentSummary, Files]]:
+    """Yield the first segments whose files are as they were in front of the check."""
+    for summary in summaries:
+        segment = there.get(summary.base_offset)
+        found = segment and _files(segment)
+        if not found or found != before.get(summary.base_offset) or found[0] != summary.log_bytes:
+            return
+        yield summary, found[1]
 
 
 def _row(recorded: tuple[SegmentSummary, Files]) -> list[Any]:

@@ -105,6 +105,8 @@ def _check(
     with suppress(OSError):
         if known and known.log_bytes == segment.file_bytes:
             return known
+        if known and known.log_bytes > segment.file_bytes:
+            known = None
     return check_segment(topic_partition, segment, jobs.placement, borders, known=known)
 
 

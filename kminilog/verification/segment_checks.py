@@ -14,6 +14,7 @@ need. Source: ours; Kafka: DumpLogSegments.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from errno import EIO
 from functools import partial
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
@@ -104,6 +105,8 @@ class SegmentCheck:
         unchecked = []
         try:
             self._log_bytes = self._segment.file_bytes  # before the index: else it may lack entries
+            if self._log_bytes < self._known.log_bytes:
+                raise OSError(EIO, "it became shorter while it was checked", self._segment.log_path)
             self._read_index()
             read()
             self._judge()
@@ -321,7 +324,7 @@ class SegmentCheck:
         except FileNotFoundError:
             self._add(FindingClass.INDEX_SPARSE, f"there is no {path.name}", None, None)
         self._indexes = [self._index_check(self._segment.base_offset)]
-        self._indexes[0].tell_known(self._expected)
+        self._indexes[0].tell_known(self._known.index_entries, self._expected)
 
     def _index_check(self, base_offset: int) -> IndexCheck:
         return IndexCheck(self._index_data, base_offset, self._segment.index_interval_bytes)

@@ -328,3 +328,16 @@ def test_check_that_goes_on_after_known_bytes_finds_what_a_check_of_all_does(
     assert known.findings == []
     again = checked(directory, known=known)
     assert fields_of(again) == fields_of(checked(directory))
+
+
+@pytest.mark.parametrize("check_segment", [check_segment, check_quickly])
+def test_segment_that_is_shorter_than_what_is_known_of_it_is_not_checked(
+    tmp_path, dialect, check_segment
+):
+    data = messages(dialect, 0, 1, 2)
+    path = write(tmp_path, data)
+    segment = Segment(tmp_path, 0, dialect, INTERVAL)
+    known = check_segment(ORDERS, segment)
+    cut_to(path, message_positions(data)[2])
+    (reason,) = check_segment(ORDERS, segment, known=known).unchecked
+    assert reason == f"{path}: it became shorter while it was checked"

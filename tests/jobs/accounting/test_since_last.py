@@ -10,6 +10,8 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.columns.segment_checks import check_segment
+from kminilog.format.dialect import KAFKA
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.engine import Engine
 from kminilog.jobs.accounting.job import verify_with
@@ -25,7 +27,15 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
 from kminilog.verification.last_ok import VERIFIED_DIR
 from kminilog.verification.report import Report
-from tests.damage import cut_to, files_of, fix_crc, flip_byte, message_positions
+from tests.damage import (
+    cut_to,
+    encode_entries,
+    files_of,
+    fix_crc,
+    flip_byte,
+    index_entries,
+    message_positions,
+)
 
 PARTITIONS, RECORDS = 2, 400
 SMALL = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
@@ -229,6 +239,90 @@ def test_segment_that_has_grown_after_another_end_is_not_trusted(local, suffix):
     flip_byte(local.logs()[-1].with_suffix(suffix), 3, mask=1)
     produce(local, b"new")
     assert trusted(local.verify())[0] is None
+
+
+def grown_index(scene: Scene) -> tuple[Path, int, int]:
+    """Let a trusted segment grow by an index entry; return the index, its slot, the trusted end."""
+    while True:
+        end = scene.verify().partitions[0]["log_end_offset"]
+        log, size = scene.logs()[-1], scene.logs()[-1].stat().st_size
+        while scene.logs()[-1] == log:
+            produce(scene, bytes(20))
+            for slot, (_, position) in enumerate(entries_of(log.with_suffix(".index"))):
+                if position >= size:
+                    return log.with_suffix(".index"), slot, end
+
+
+def entries_of(index: Path) -> list[tuple[int, int]]:
+    return index_entries(index.read_bytes())
+
+
+@pytest.mark.parametrize("is_offset", [True, False])
+def test_new_entry_of_an_index_for_what_is_trusted_is_a_finding(local, is_offset):
+    """So nothing of the segment is trusted."""
+    index, slot, end = grown_index(local)
+    entries = entries_of(index)
+    offset, position = entries[slot]
+    wrong = (end - int(index.stem) - 1, position) if is_offset else (offset, 1)
+    index.write_bytes(encode_entries([*entries[:slot], wrong, *entries[slot + 1 :]]))
+    report = local.verify()
+    assert report.verdict == "findings"
+    assert report.tally.counts() == local.verify(since=False).tally.counts()
+
+
+def test_entry_that_was_written_late_is_no_finding(tmp_path):
+    scene = Scene(tmp_path, KAFKA, LocalEngine())  # Kafka's indexes may lack entries
+    index, _, _ = grown_index(scene)
+    whole = index.read_bytes()
+    cut_to(index, len(whole) - ENTRY_SIZE_BYTES)
+    assert scene.verify().verdict == "ok"
+    index.write_bytes(whole)
+    produce(scene, b"new")
+    assert scene.verify().verdict == "ok"
+
+
+def changes_while_it_is_verified(
+    tmp_path: Path, dialect: Any, change: Callable[[Scene], None], moment: int
+) -> tuple[Scene, Report]:
+    """Verify, and change something before so many segments are checked."""
+    left = [moment]
+
+    def checked(*arguments: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            change(scene)
+        return check_segment(*arguments, **options)
+
+    scene = Scene(tmp_path, dialect, LocalEngine(checked))
+    return scene, scene.verify()
+
+
+def test_what_changes_while_it_is_verified_is_not_put_on_record(tmp_path, dialect):
+    def touch(scene: Scene) -> None:
+        os.utime(scene.logs()[2], ns=(1, 1))
+
+    scene, report = changes_while_it_is_verified(tmp_path, dialect, touch, moment=5)
+    assert report.verdict == "ok"
+    segments = report.partitions[0]["segments"]
+    assert trusted(scene.verify())[0] == segments[2]["first_offset"]
+
+
+def test_log_that_becomes_shorter_while_it_is_verified_is_not_trusted(local):
+    local.verify()
+    last = message_positions(local.logs()[-1].read_bytes())[-1]
+    produce(local, b"new", b"newer")
+    log, size = local.logs()[-1], local.logs()[-1].stat().st_size
+
+    def checked(topic_partition: TopicPartition, segment: Any, *rest: Any, **options: Any) -> Any:
+        if segment.log_path == log and log.stat().st_size == size:
+            cut_to(log, last)  # a message below what is trusted
+        return check_segment(topic_partition, segment, *rest, **options)
+
+    report = verify_with(
+        LocalEngine(checked), ManualClock(LATER_MS), LogDir(local.log_dir), ["t"], since_last=True
+    )
+    assert report.verdict != "ok"
+    assert local.verify().verdict == "findings"
 
 
 def test_range_that_goes_on_after_what_is_trusted_is_compared_as_a_whole(scene):

@@ -145,11 +145,12 @@ def _places(
         try:
             for place in places_of(log_dir, topic_partition):
                 known = written.trusted.get(place.base_offset)
-                left = place.size_bytes - (known.log_bytes if known else 0)
-                if known and not left:
-                    trusted[topic_partition].append(known)
+                if known is None or known.log_bytes > place.size_bytes:
+                    places.append(place)
+                elif left := place.size_bytes - known.log_bytes:
+                    places.append(place._replace(size_bytes=left, known=known))
                 else:
-                    places.append(place._replace(size_bytes=max(left, 0), known=known))
+                    trusted[topic_partition].append(known)
         except (LogDirError, OSError) as error:
             failures[topic_partition] = error
     return places, trusted, failures
