@@ -16,7 +16,9 @@ from kminilog.storage.publish.publication import JOB_STAGING_DIR
 def main(log_dir: Path, topic: str) -> None:
     with LogDirWriter.open(log_dir) as writer:
         print("open", flush=True)
-        while not any((log_dir / JOB_STAGING_DIR).glob("*/*/spans.npy")):
+        staging = log_dir / JOB_STAGING_DIR
+        # A run is gone as soon as it is joined; then there are directories of partitions.
+        while not any([*staging.glob("*/*/spans.npy"), *staging.glob(f"*/*/{topic}-*")]):
             time.sleep(0.02)
         time.sleep(1)
         log = writer.log(TopicPartition(topic, 0))
