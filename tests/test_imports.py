@@ -16,7 +16,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import kminilog
-rooms = "format", "partitioners", "storage", "producer", "consumer", "cluster", "course.steps"
+rooms = "format", "partitioners", "storage", "producer", "consumer", "cluster", "course", "cli"
 for room in rooms:
     package = import_module(f"kminilog.{room}")
     for module in walk_packages(package.__path__, f"{package.__name__}."):
@@ -33,7 +33,7 @@ for name in SCENES:
 """
 
 
-def test_engine_and_step_throughs_need_no_module_of_an_operating_system(tmp_path):
+def test_engine_labs_and_commands_need_no_module_of_an_operating_system(tmp_path):
     command = [sys.executable, "-c", WITHOUT]
     run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")

@@ -9,7 +9,6 @@ any other way, the row of each exercise says so, and the others go on. Source: o
 
 import json
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -277,6 +276,8 @@ def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
 def main(lab: str, folder: str, student: str, result: str) -> None:
     """Grade one folder, and write the result; all files on the way are in the folder."""
     if not any(each.needs_spark for each in lab_of(lab).exercises):  # a JVM reserves far more
+        import resource  # not every operating system has it
+
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     Path(result).write_text(

@@ -161,12 +161,14 @@ def _plain_lines(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
                 print(line, file=stderr, flush=True)
 
     reporter = threading.Thread(target=report, daemon=True)
-    reporter.start()
+    with suppress(RuntimeError):  # a browser has no threads, and no signs of life
+        reporter.start()
     try:
         yield lambda step: steps.append(f"{title}: {pace.told(step)}")
     finally:
         finished.set()
-        reporter.join()
+        if reporter.ident:
+            reporter.join()
 
 
 @contextmanager

@@ -5,7 +5,6 @@ infinite loop or a fork; they are no wall against malice. Source: ours.
 """
 
 import io
-import resource
 import signal
 import sys
 from typing import Any
@@ -35,6 +34,8 @@ def limit_resources(cpu_seconds: int = CPU_SECONDS, wall_seconds: int = WALL_SEC
     SIGALRM ends it even if whoever started it is gone. No limit sends SIGKILL before that: who gets
     it was killed from outside, as Linux does when memory runs out.
     """
+    import resource  # not every operating system has it
+
     signal.alarm(wall_seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, wall_seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))

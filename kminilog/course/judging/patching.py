@@ -5,7 +5,6 @@ gets the student's. So nothing else of kminilog may be imported before. cli/lab/
 command like this. Source: ours.
 """
 
-import inspect
 import sys
 import threading
 from collections import Counter
@@ -39,7 +38,9 @@ def library_answer(symbol: str) -> Any:
     found: Any = import_module(f"kminilog.{room}")
     for name in symbol.removeprefix(f"{room}.").split("."):
         found = getattr(found, name)
-    return inspect.unwrap(found)
+    while hasattr(found, "__wrapped__"):  # inspect.unwrap leaves classes alone since Python 3.14
+        found = found.__wrapped__
+    return found
 
 
 def is_class(symbol: str) -> bool:

@@ -110,8 +110,8 @@ class SteppedPool:
     def allocate(self, size_bytes: int, max_time_to_block_ms: int = 1_000) -> Caller:
         """Begin a call, and return it when it waits or has ended."""
         caller = Caller(self.pool, size_bytes, max_time_to_block_ms)
-        self.callers.append(caller)
         caller.begin()
+        self.callers.append(caller)
         self.wake()
         return caller
 

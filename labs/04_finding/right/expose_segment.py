@@ -9,5 +9,5 @@ EXPOSE_SEGMENT = [
     (DOCUMENTED, _NAMES, 100),
     (KAFKA, _NAMES, 100),
     (KAFKA, _NAMES, 150),
-    (KAFKA, range(10**12), 5 * 10**11),
+    (KAFKA, range(10**9), 5 * 10**8),
 ]
