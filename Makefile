@@ -18,7 +18,7 @@ WITH_JAVA = JAVA_HOME="$$(scripts/ensure-java)" && export JAVA_HOME &&
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types conformance soak bench docs clean
+.PHONY: help setup demo test check lint types conformance soak bench docs playground clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,9 +51,15 @@ bench: $(INSTALLED) ## measurements
 	@$(WITH_JAVA) $(BIN)/python -m tests.bench $(ARGS)
 
 # From scratch each time (-E): a page that gave a warning must give it again.
-docs: $(INSTALLED) ## the documentation, into docs/_build/html
+docs: $(INSTALLED) ## the documentation, into docs/_build/html, with the playground if npm is there
 	@$(BIN)/sphinx-build -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory playground \
+		|| test -z "$$KMINILOG_REQUIRE_ORACLES"
 	@echo "Documentation: docs/_build/html/index.html"
+
+playground: $(INSTALLED) ## the engine in a browser, into docs/_build/html/playground (needs npm)
+	@runtime="$$(scripts/ensure-pyodide)" && $(BIN)/kminilog playground \
+		--dir docs/_build/html/playground --runtime "$$runtime"
 
 clean: ## remove all that these targets made, .venv too; data stays
 	rm -rf $(VENV) .cache .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -52,6 +52,7 @@ COMMANDS = {
     "step": "step.command",
     "lab": "lab.command",
     "course": "course.command",
+    "playground": "playground.command",
 }
 """The module of each command, in the order in which a new user needs them."""
 WITHOUT_CLUSTER = {

@@ -14,6 +14,7 @@ from kminilog.course.marks import marks_as_csv
 from kminilog.course.material import lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
+from tests.playground.site import runtime
 
 SPARK = {"kminilog demo"}
 
@@ -65,6 +66,8 @@ def working_directory(
         assert CliRunner().invoke(main, ["cluster", "crash", "shop", "0"]).exit_code == 0
     if path == "kminilog course grade":
         WorkFolder.start(lab_of(1), tmp_path / "submissions" / "ada", "ada")
+    if path == "kminilog playground":
+        Path(runtime().name).symlink_to(runtime())
     if path == "kminilog course stats":
         Path("marks.csv").write_bytes(marks_as_csv([]))
     if path.startswith("kminilog lab ") and path != "kminilog lab start":

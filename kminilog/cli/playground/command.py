@@ -1,0 +1,113 @@
+"""`kminilog playground`: the page that runs the engine in a browser, as a static folder.
+
+    index.html  page.js  playground.css    the page
+    worker.js  packages.zip  runtime/      a Python in a worker: kminilog, the labs, what they need
+    service.js                             keeps all these files, for a visit without a network
+
+The runtime is the npm package `pyodide`; the archive must have the digest below. Source: ours.
+"""
+
+import json
+import os
+import tarfile
+from collections.abc import Iterator
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import click
+
+from kminilog.cli.shared.options import example
+from kminilog.cli.shared.output import write_line
+from kminilog.cli.shared.output_files import OutputDirectory, write_output
+from kminilog.cli.step.command import SCENES, scene_command
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
+from kminilog.course.material import all_labs, labs_folder
+from kminilog.pages import counted, render
+
+RUNTIME_VERSION = "314.0.7"
+_RUNTIME_DIGEST = "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0"
+_RUNTIME_FILES = "pyodide.mjs pyodide.asm.mjs pyodide.asm.wasm python_stdlib.zip pyodide-lock.json"
+_ARCHIVE = f"pyodide-{RUNTIME_VERSION}.tgz"
+_NEEDED = ("click", "Jinja2", "MarkupSafe", "rich", "sortedcontainers")
+_LEFT_OUT = {"..", "__pycache__", ".pyc", ".so", ".pyd"}
+_WITH_ARRAYS = (9, 10)  # labs that need what a browser lacks
+_ROOM = Path(__file__).parent
+_PACKAGE = _ROOM.parents[1]
+
+
+@click.command("playground", epilog=example("kminilog playground --dir site"))
+@click.option("--dir", "directory", type=OutputDirectory(), required=True, help="Folder to write.")
+@click.option(
+    "--runtime",
+    type=click.Path(path_type=Path),
+    default=_ARCHIVE,
+    show_default=True,
+    metavar="FILE",
+    help=f"The runtime: what `npm pack pyodide@{RUNTIME_VERSION}` fetches.",
+)
+def command(directory: Path, runtime: Path) -> None:
+    """Write a page that runs the engine in a browser.
+
+    It is a folder of static files, for any web server.
+    """
+    files = dict(_runtime_files(runtime))
+    for name in ("page.js", "worker.js", "playground.css"):
+        files[name] = (_ROOM / name).read_bytes()
+    files |= {"packages.zip": _packages(), "index.html": _page().encode()}
+    version = sha256(b"".join(files.values())).hexdigest()[:16]
+    kept = json.dumps([f"kminilog-{version}", "./", *files])
+    files["service.js"] = (_ROOM / "service.js").read_bytes().replace(b"KEPT", kept.encode(), 1)
+    (directory / "runtime").mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        write_output(directory / name, data)
+    size = counted(sum(map(len, files.values())), "byte")
+    write_line(f"{directory}: {size}; look at it: python -m http.server --directory {directory}")
+
+
+def _runtime_files(archive: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the runtime; UsageError if the archive is not there, or another one."""
+    data = archive.read_bytes() if archive.is_file() else b""
+    if sha256(data).hexdigest() != _RUNTIME_DIGEST:
+        fault = f"is not {_ARCHIVE}" if data else "is not there"
+        raise click.UsageError(f"{archive} {fault}; type: npm pack pyodide@{RUNTIME_VERSION}")
+    with tarfile.open(fileobj=BytesIO(data)) as packed:
+        for name in _RUNTIME_FILES.split():
+            if file := packed.extractfile(f"package/{name}"):
+                yield f"runtime/{name}", file.read()
+
+
+def _page() -> str:
+    """Return the page, with a form for each step-through and the exercises that need no Spark."""
+    catalogue = Catalogue(DEFAULT_LANGUAGE)
+    labs = {
+        f"Lab {lab.number}: {catalogue.title(lab)}": [
+            (each, catalogue.texts(each).title) for each in lab.exercises
+        ]
+        for lab in all_labs()
+        if lab.number not in _WITH_ARRAYS
+    }
+    return render("playground.html", scenes=[scene_command(name) for name in SCENES], labs=labs)
+
+
+def _packages() -> bytes:
+    """Return kminilog, its labs and the packages that it needs as a zip file."""
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, path in sorted(dict(_package_files()).items()):
+            if path.is_file() and not _LEFT_OUT & {*Path(name).parts, path.suffix}:
+                archive.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+def _package_files() -> Iterator[tuple[str, Path]]:
+    """Yield the name and the place of each file; licences of what is installed among them."""
+    from importlib.metadata import distribution  # `kminilog --help` does not need it
+
+    for name, folder in (("kminilog", _PACKAGE), ("kminilog/labs", labs_folder())):
+        for path in folder.rglob("*"):
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
+    for needed in _NEEDED:
+        for file in distribution(needed).files or ():
+            yield file.as_posix(), Path(os.fspath(file.locate()))

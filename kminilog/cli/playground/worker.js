@@ -1,0 +1,47 @@
+// One Python: it loads the runtime and the packages, then answers calls of functions of machine.py.
+import { loadPyodide } from "./runtime/pyodide.mjs";
+
+// Now and then Python reads from element 0 which signal has come: here, one whose time has come. The
+// clock goes on while Python computes: a longer time between two readings was another program's.
+const timers = new Map();
+let [used, last] = [0, 0];
+const signals = {
+  get 0() {
+    if (!timers.size) return 0;
+    const now = performance.now();
+    used += Math.min(now - last, 2);
+    last = now;
+    for (const [number, at] of timers) if (at <= used) return timers.delete(number) && number;
+    return 0;
+  },
+  set 0(_) {},
+};
+function setTimer(number, seconds) {
+  if (seconds > 0) timers.set(number, used + 1000 * seconds);
+  else timers.delete(number);
+}
+
+async function start() {
+  const packages = fetch(new URL("packages.zip", import.meta.url)).then((answer) => answer.arrayBuffer());
+  const python = await loadPyodide({ env: { HOME: "/home/student", PYTHONHASHSEED: "0" } });
+  python.unpackArchive(await packages, "zip", { extractDir: "/packages" });
+  python.setInterruptBuffer(signals);
+  // All is here, so a student's code has no reason to ask for anything.
+  for (const name of ["fetch", "XMLHttpRequest", "WebSocket", "EventSource"]) self[name] = undefined;
+  python.runPython("import sys; sys.path.insert(0, '/packages')");
+  const machine = python.pyimport("kminilog.cli.playground.machine");
+  machine.install(setTimer);
+  return (call, values) => {
+    const result = machine[call](...values.map((each) => python.toPy(each)));
+    return result?.toJs?.({ dict_converter: Object.fromEntries }) ?? result;
+  };
+}
+
+const started = start();
+self.onmessage = async ({ data: { call, values } }) => {
+  try {
+    self.postMessage({ result: (await started)(call, values) });
+  } catch (error) {
+    self.postMessage({ error: String(error) });
+  }
+};

@@ -1,0 +1,265 @@
+"""The playground in a real browser, from a plain web server and from a subdirectory."""
+
+import functools
+import http.server
+import json
+import threading
+import time
+import zipfile
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.cli.playground.command import RUNTIME_VERSION
+from kminilog.cli.step.command import scene_command
+from kminilog.course.material import RIGHT, WRONG, answers_to, exercise_of, lab_of
+from kminilog.course.proof import solution
+from kminilog.course.steps.document import digest
+from kminilog.course.work_folder import WorkFolder
+from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
+from tests.playground.site import PROJECT
+
+pytestmark = pytest.mark.xdist_group("playground")
+SECONDS = 120
+HEADER = '    return struct.pack(">qi", offset, 4 + len(content))\n'
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *values):
+        pass
+
+
+@pytest.fixture(scope="module")
+def server(site):
+    """A web server whose subdirectory `site` is the playground."""
+    handler = functools.partial(_Quiet, directory=str(site.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def context(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(SECONDS * 1000)
+    return context
+
+
+@pytest.fixture(scope="module")
+def page(context, server):
+    """The page, with all that it complained of and asked for."""
+    page = context.new_page()
+    page.told, page.asked = [], []
+    page.on("console", lambda message: page.told.append(message.text))
+    page.on("pageerror", lambda error: page.told.append(str(error)))
+    context.on("request", lambda request: page.asked.append(request.url))
+    page.address = f"http://127.0.0.1:{server.server_port}/site/"
+    page.goto(page.address)
+    idle(page)
+    yield page
+    assert page.told == []
+    assert [url for url in page.asked if not url.startswith(page.address)] == []
+
+
+def idle(page):
+    """Wait until the page has nothing to do: what it does next stands behind what it does now."""
+    wait_until(page, "Boolean(window.kminilog)")
+    for _ in range(6):
+        page.evaluate("kminilog.run(['--version']).then(() => null)")
+
+
+def show(page, name):
+    page.evaluate("(name) => { location.hash = name; }", name)
+    page.wait_for_selector(f"#{name}", state="visible")
+    idle(page)
+
+
+def click(page, selector):
+    page.click(selector)
+    idle(page)
+
+
+def run(page, *words, given=""):
+    return page.evaluate("([words, given]) => kminilog.run(words, given)", [list(words), given])
+
+
+def traced(page):
+    """Return the digest that the page of the step-through has in a meta element."""
+    page.wait_for_selector("#trace", state="visible")
+    return page.get_attribute("#trace", "srcdoc").split('name="kminilog-trace" content="')[1][:64]
+
+
+def test_first_step_is_shown_and_its_seconds_are_printed(page, capsys):
+    began = time.monotonic()
+    page.goto(page.address)
+    page.frame_locator("#trace").locator(".say:visible").first.wait_for()
+    seconds = time.monotonic() - began
+    with capsys.disabled():
+        print(f"\nplayground, warm cache: the first step in {seconds:.1f} s")
+    idle(page)
+
+
+def test_step_with_arguments_is_that_of_the_machine(page):
+    page.select_option("#scene", "murmur2")
+    page.fill("#scene-murmur2 input >> nth=0", "straße")
+    click(page, "#step-form button")
+    page.frame_locator("#trace").locator(".say:visible").first.wait_for()
+    assert traced(page) == digest(scene_command("murmur2").document(["--key", "straße"]))
+
+
+def test_wrong_argument_of_a_step_is_told_in_one_line(page):
+    show(page, "step")
+    page.select_option("#scene", "murmur2")
+    page.fill("#scene-murmur2 input >> nth=2", "-1")
+    click(page, "#step-form button")
+    assert "--partitions" in page.inner_text("#step-said")
+    assert page.is_hidden("#trace")
+
+
+def test_log_file_of_ones_own_is_decoded(page, tmp_path):
+    for words in (["topic", "create", "own", "--partitions", "1"], ["produce", "own"]):
+        CliRunner().invoke(main, ["--log-dir", str(tmp_path), *words], input="from my machine\n")
+    show(page, "step")
+    page.set_input_files("#segment", next(tmp_path.glob("own-0/*.log")))
+    page.wait_for_selector("#trace", state="visible")
+    said = page.frame_locator("#trace").locator(".say:visible")
+    said.filter(has_text="bytes and holds 1 message").first.wait_for()
+    idle(page)
+
+
+def samples():
+    """Return a lab and the text of an answers.py: starter, library, a wrong and a right answer."""
+    yield 1, (lab_of(1).folder / "starter.py").read_text()
+    for lab, exercise in ((2, "2.3"), (4, "4.1"), (6, "6.4"), (7, "7.5"), (8, "8.3")):
+        for kind in (WRONG, RIGHT):
+            yield lab, answers_to(exercise_of(exercise), kind)[0].read_text()
+
+
+@pytest.mark.parametrize("lab, answers", list(samples()))
+def test_check_says_what_lab_check_says_on_the_machine(page, tmp_path, lab, answers):
+    folder = WorkFolder.start(lab_of(lab), tmp_path, "student")
+    folder.answers_path.write_text(answers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        ran = CliRunner().invoke(main, ["lab", "check", str(lab), "--json"])
+    found = page.evaluate("([lab, answers]) => kminilog.check(lab, answers)", [lab, answers])
+    expected = json.loads(ran.stdout)["exercises"]
+    for each in (*found, *expected):
+        each.pop("seconds")
+    assert found == expected
+
+
+def test_library_passes_in_the_page(page, tmp_path):
+    folder = WorkFolder.start(lab_of(1), tmp_path, "student")
+    answers = solution(lab_of(1), folder.path)
+    found = page.evaluate("([lab, answers]) => kminilog.check(lab, answers)", [1, answers])
+    assert {each["status"] for each in found if each["max_points"]} == {"pass"}
+
+
+def test_endless_loop_is_ended_and_the_page_lives(page):
+    endless = "def header(offset, content):\n    while True:\n        pass\n"
+    found = page.evaluate("([lab, answers]) => kminilog.check(lab, answers)", [1, endless])
+    assert found[0]["status"] == "timeout"
+    assert run(page, "--version")["code"] == 0
+
+
+def test_what_no_signal_reaches_is_stopped_by_the_button(page):
+    run(page, "topic", "create", "kept", "--partitions", "1")
+    show(page, "shell")
+    page.fill("#line", "consume kept")
+    page.click("#line-form button")
+    page.wait_for_selector("#stop", state="visible")
+    page.click("#stop")
+    idle(page)
+    assert "Stopped." in page.inner_text("#log")
+    assert "kept" in run(page, "topic", "list")["stdout"]
+
+
+def test_lab_is_done_in_the_page_kept_by_the_browser_and_graded_on_the_machine(page, tmp_path):
+    begin_lab_1(page)
+    text = page.input_value("#editor")
+    assert "raise NotImplementedError" in text
+    mine = text.replace("    raise NotImplementedError\n", HEADER, 1)
+    page.fill("#editor", mine.replace("\n\n", "\n\nimport struct\n", 1))
+    click(page, "[data-lab=check]")
+    assert "1.1  pass" in page.inner_text("#lab-said")
+    page.reload()
+    page.wait_for_selector("#editor", state="visible")
+    idle(page)
+    assert "import struct" in page.input_value("#editor")
+    assert "1/8     10/85   1.1" in run(page, "lab", "progress")["stdout"]
+    show(page, "files")
+    with page.expect_download() as saved:
+        page.click("#save")
+    submission = tmp_path / "submissions" / "ada"
+    with zipfile.ZipFile(saved.value.path()) as packed:
+        packed.extractall(submission)
+    words = ["course", "grade", str(submission.parent), "--csv", str(tmp_path / "marks.csv")]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    assert "\nada,1,1,implement,pass,10," in (tmp_path / "marks.csv").read_text()
+
+
+def begin_lab_1(page):
+    """Begin without files, and start the lab."""
+    show(page, "files")
+    click(page, "#clear")
+    show(page, "labs")
+    page.fill("#name", "Ada")
+    click(page, "#start button")
+    page.wait_for_selector("#editor", state="visible")
+    idle(page)
+
+
+SIZES = ((1280, 800), (390, 844))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width, height", SIZES)
+def test_page_fits_its_window_and_can_be_read(page, width, height, scheme):
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    for name in ("step", "labs", "shell", "files"):
+        show(page, name)
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert (name, page.evaluate(wide)) == (name, 0)
+        assert (name, page.evaluate(LOW_CONTRAST)) == (name, [])
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_page_from_a_file_says_how_to_serve_it(browser, site):
+    with Page(browser, site / "index.html") as page:
+        assert "python -m http.server" in page.text("#state")
+
+
+def test_page_works_offline_after_one_visit(page, context):
+    page.evaluate("navigator.serviceWorker.ready.then(() => 1)")
+    context.set_offline(True)
+    page.reload()
+    idle(page)
+    assert run(page, "--version")["stdout"].startswith("kminilog")
+    context.set_offline(False)
+
+
+def test_page_of_the_docs_names_this_runtime():
+    shown = (PROJECT / "docs" / "playground.md").read_text()
+    assert f"$ npm pack pyodide@{RUNTIME_VERSION}\n" in shown
+
+
+def test_folder_is_written_only_with_the_right_runtime(tmp_path):
+    other = tmp_path / "other.tgz"
+    other.write_bytes(b"other")
+    for archive, reason in ((tmp_path / "none", "is not there"), (other, "is not pyodide-")):
+        words = ["playground", "--dir", str(tmp_path / "x"), "--runtime", str(archive)]
+        ran = CliRunner().invoke(main, words)
+        assert ran.exit_code == 2
+        assert f"{archive} {reason}" in ran.stderr
+        assert "npm pack pyodide@" in ran.stderr
+    assert not (tmp_path / "x").exists()
