@@ -53,8 +53,8 @@ bench: $(INSTALLED) ## measurements
 # From scratch each time (-E): a page that gave a warning must give it again.
 docs: $(INSTALLED) ## the documentation, into docs/_build/html, with the playground if npm is there
 	@$(BIN)/sphinx-build -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
-	@command -v npm >/dev/null && $(MAKE) --no-print-directory playground \
-		|| test -z "$$KMINILOG_REQUIRE_ORACLES"
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory playground; \
+		else test -z "$$KMINILOG_REQUIRE_ORACLES"; fi
 	@echo "Documentation: docs/_build/html/index.html"
 
 playground: $(INSTALLED) ## the engine in a browser, into docs/_build/html/playground (needs npm)

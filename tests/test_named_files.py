@@ -29,6 +29,7 @@ OF_OTHERS = {
     "vip.py",
     "answers.py",
     "docs/_build/html",
+    "docs/_build/html/playground",
     "pyspark/daemon.py",
 }
 EXAMPLE = "labs/11_entry/"  # a lab that docs/lecturers.md makes

@@ -16,7 +16,8 @@ PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text()
 CONTRIBUTING = (PROJECT / "CONTRIBUTING.md").read_text()
 PAGES = [README, CONTRIBUTING]
-RUN_ELSEWHERE = {"spark.md", "verification.md"}  # tests/jobs/spark/test_spark_page.py
+# In tests/jobs/spark/test_spark_page.py and tests/playground.
+RUN_ELSEWHERE = {"spark.md", "verification.md", "playground.md"}
 PAGES += [
     page.read_text()
     for page in sorted((PROJECT / "docs").glob("*.md"))

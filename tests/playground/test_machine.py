@@ -5,6 +5,8 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from kminilog.cli.main import main
 from kminilog.course.material import all_labs, lab_of, labs_folder
 from kminilog.course.work_folder import WorkFolder
 from tests.damage import flip_byte
+from tests.playground.site import runtime
 
 pytestmark = pytest.mark.xdist_group("playground")
 LABS = [lab for lab in all_labs() if not any(each.needs_spark for each in lab.exercises)][:8]
@@ -134,6 +137,33 @@ def test_endless_loop_is_ended_and_the_next_check_goes_on(clean):
     assert clean.check(1, swallowed)[0]["status"] == "timeout"
 
 
+@pytest.mark.soak
+def test_endless_loop_of_long_calls_is_ended(clean):
+    first = clean.check(1, "def header(offset, content):\n    while True: sum(range(2_000_000))\n")
+    assert (first[0]["status"], first[1]["status"]) == ("timeout", "error")
+
+
+MINE = """
+from kminilog.partitioners.interface import Partitioner
+
+class Mine(Partitioner):
+    def partition(self, *values):
+        return {}
+"""
+CHOOSE = "partition --partitioner mine:Mine --partitions 2 --key a"
+
+
+def test_class_of_ones_own_is_read_again_after_a_change(clean):
+    given = []
+    for number in (0, 1):
+        clean.ask("write", "mine.py", MINE.format(number) + "#" * number)
+        ran = clean.run(*CHOOSE.split())
+        given.append((ran["code"], ran["stdout"]))
+    assert given[0][0] == given[1][0] == 0
+    assert given[0] != given[1]
+    assert [name for name, _ in clean.ask("files")] == ["mine.py"]
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -177,6 +207,18 @@ def test_what_a_browser_cannot_do_is_said_with_the_command_for_a_machine(clean, 
     ran = clean.run(*line.split(), given="a\n")
     assert ran["code"] == 2
     assert f"on a machine, type: kminilog {line}" in ran["stderr"]
+
+
+def test_hidden_files_of_a_lecturers_labs_stay_at_home(tmp_path):
+    labs = tmp_path / "labs"
+    shutil.copytree(labs_folder(), labs)
+    (labs / ".env").write_text("SECRET")
+    words = [sys.executable, "-m", "kminilog", "playground", "--dir", str(tmp_path / "site")]
+    variables = {**os.environ, "KMINILOG_LABS": str(labs)}
+    subprocess.run([*words, "--runtime", str(runtime())], env=variables, check=True)
+    with zipfile.ZipFile(tmp_path / "site" / "packages.zip") as packed:
+        assert "kminilog/labs/01_message/starter.py" in packed.namelist()
+        assert [name for name in packed.namelist() if "/." in name] == []
 
 
 def test_folder_is_at_most_20_megabytes(site, capsys):

@@ -1,10 +1,16 @@
 """The playground in a real browser, from a plain web server and from a subdirectory."""
 
+import contextlib
 import functools
 import http.server
 import json
+import re
+import shutil
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 import zipfile
 
 import pytest
@@ -18,7 +24,8 @@ from kminilog.course.proof import solution
 from kminilog.course.steps.document import digest
 from kminilog.course.work_folder import WorkFolder
 from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
-from tests.playground.site import PROJECT
+from tests.playground.site import PROJECT, runtime
+from tests.test_readme import shown_commands
 
 pytestmark = pytest.mark.xdist_group("playground")
 SECONDS = 120
@@ -28,6 +35,12 @@ HEADER = '    return struct.pack(">qi", offset, 4 + len(content))\n'
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *values):
         pass
+
+
+class _Open(_Quiet):
+    def end_headers(self):
+        self.send_header("Access-Control-Allow-Origin", "*")
+        super().end_headers()
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +79,8 @@ def page(context, server):
     idle(page)
     yield page
     assert page.told == []
-    assert [url for url in page.asked if not url.startswith(page.address)] == []
+    asked = [url.removeprefix("blob:") for url in page.asked]
+    assert [url for url in asked if not url.startswith(page.address.removesuffix("site/"))] == []
 
 
 def idle(page):
@@ -178,6 +192,8 @@ def test_what_no_signal_reaches_is_stopped_by_the_button(page):
     page.click("#line-form button")
     page.wait_for_selector("#stop", state="visible")
     page.click("#stop")
+    page.wait_for_timeout(30)
+    page.evaluate("document.getElementById('stop').click()")  # the next worker is none to stop
     idle(page)
     assert "Stopped." in page.inner_text("#log")
     assert "kept" in run(page, "topic", "list")["stdout"]
@@ -205,6 +221,63 @@ def test_lab_is_done_in_the_page_kept_by_the_browser_and_graded_on_the_machine(p
     words = ["course", "grade", str(submission.parent), "--csv", str(tmp_path / "marks.csv")]
     assert CliRunner().invoke(main, words).exit_code == 0
     assert "\nada,1,1,implement,pass,10," in (tmp_path / "marks.csv").read_text()
+
+
+def test_text_is_kept_if_another_lab_is_chosen_at_once(page):
+    begin_lab_1(page)
+    page.fill("#editor", "# mine\n" + page.input_value("#editor"))
+    for exercise in ("2.1", "1.1"):
+        page.select_option("#exercise", exercise)
+        idle(page)
+    assert page.input_value("#editor").startswith("# mine")
+
+
+def test_what_a_file_has_wrong_is_said_and_the_next_one_is_added(page):
+    show(page, "files")
+    bad = {"name": "bad.zip", "mimeType": "application/zip", "buffer": b"no zip"}
+    good = {"name": "good.txt", "mimeType": "text/plain", "buffer": b"good"}
+    page.set_input_files("#open", [bad, good])
+    idle(page)
+    assert "bad.zip: zipfile.BadZipFile" in page.inner_text("#warning")
+    assert "good.txt" in page.inner_text("#list")
+
+
+OUTSIDE = """async (url) => {
+  const told = `fetch("${url}").then(() => postMessage("sent"), () => postMessage("refused"))`;
+  const address = URL.createObjectURL(new Blob([told], { type: "text/javascript" }));
+  const worker = new Worker(address, { type: "module" });
+  return await new Promise((done) => { worker.onmessage = ({ data }) => done(data); });
+}"""
+DOORS = """
+import js
+
+doors = "fetch", "XMLHttpRequest", "WebSocket", "caches", "indexedDB"
+places = js, js.WorkerGlobalScope.prototype, js.DedicatedWorkerGlobalScope.prototype
+raise ValueError([name for name in doors for place in places if hasattr(place, name)])
+"""
+
+
+def test_workers_reach_no_other_server_and_keep_nothing_from_the_first_visit_on(browser, server):
+    context = browser.new_context(service_workers="block")
+    with contextlib.closing(context):
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/site/#files")
+        idle(page)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Open) as other:
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            url = f"http://127.0.0.1:{other.server_port}/"
+            assert page.evaluate(OUTSIDE, url) == "refused"
+            blank = context.new_page()
+            blank.goto(url)  # a page of that server, without a policy
+            assert blank.evaluate(OUTSIDE, url) == "sent"
+            other.shutdown()
+        file = {"name": "mine.py", "mimeType": "text/plain", "buffer": DOORS.encode()}
+        page.set_input_files("#open", [file])
+        idle(page)
+        ran = run(
+            page, "partition", "--partitioner", "mine:Mine", "--partitions", "2", "--key", "a"
+        )
+        assert ": []" in ran["stderr"]
 
 
 def begin_lab_1(page):
@@ -248,9 +321,17 @@ def test_page_works_offline_after_one_visit(page, context):
     context.set_offline(False)
 
 
-def test_page_of_the_docs_names_this_runtime():
-    shown = (PROJECT / "docs" / "playground.md").read_text()
-    assert f"$ npm pack pyodide@{RUNTIME_VERSION}\n" in shown
+def test_commands_of_the_documentation_write_a_folder_and_serve_it(tmp_path):
+    fetch, write, serve = shown_commands((PROJECT / "docs" / "playground.md").read_text())
+    assert fetch == f"npm pack pyodide@{RUNTIME_VERSION}"  # as scripts/ensure-pyodide types it
+    shutil.copy(runtime(), tmp_path)
+    subprocess.run([sys.executable, "-m", *write.split()], cwd=tmp_path, check=True)
+    command = [sys.executable, "-u", *serve.split()[1:], "0"]  # at any free port
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        port = re.search(r"port (\d+)", process.stdout.readline())[1]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
+            assert "kminilog playground" in page.read().decode()
+        process.terminate()
 
 
 def test_folder_is_written_only_with_the_right_runtime(tmp_path):

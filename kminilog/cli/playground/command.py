@@ -31,7 +31,7 @@ _RUNTIME_DIGEST = "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ff
 _RUNTIME_FILES = "pyodide.mjs pyodide.asm.mjs pyodide.asm.wasm python_stdlib.zip pyodide-lock.json"
 _ARCHIVE = f"pyodide-{RUNTIME_VERSION}.tgz"
 _NEEDED = ("click", "Jinja2", "MarkupSafe", "rich", "sortedcontainers")
-_LEFT_OUT = {"..", "__pycache__", ".pyc", ".so", ".pyd"}
+_LEFT_OUT = {"__pycache__", ".pyc", ".so", ".pyd"}
 _WITH_ARRAYS = (9, 10)  # labs that need what a browser lacks
 _ROOM = Path(__file__).parent
 _PACKAGE = _ROOM.parents[1]
@@ -57,7 +57,7 @@ def command(directory: Path, runtime: Path) -> None:
         files[name] = (_ROOM / name).read_bytes()
     files |= {"packages.zip": _packages(), "index.html": _page().encode()}
     version = sha256(b"".join(files.values())).hexdigest()[:16]
-    kept = json.dumps([f"kminilog-{version}", "./", *files])
+    kept = json.dumps([version, "./", *files])
     files["service.js"] = (_ROOM / "service.js").read_bytes().replace(b"KEPT", kept.encode(), 1)
     (directory / "runtime").mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
@@ -96,7 +96,9 @@ def _packages() -> bytes:
     packed = BytesIO()
     with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=9) as archive:
         for name, path in sorted(dict(_package_files()).items()):
-            if path.is_file() and not _LEFT_OUT & {*Path(name).parts, path.suffix}:
+            parts = Path(name).parts
+            is_hidden = any(part.startswith(".") for part in parts)  # or elsewhere, by ..
+            if path.is_file() and not (is_hidden or _LEFT_OUT & {*parts, path.suffix}):
                 archive.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED)
     return packed.getvalue()
 
@@ -105,7 +107,7 @@ def _package_files() -> Iterator[tuple[str, Path]]:
     """Yield the name and the place of each file; licences of what is installed among them."""
     from importlib.metadata import distribution  # `kminilog --help` does not need it
 
-    for name, folder in (("kminilog", _PACKAGE), ("kminilog/labs", labs_folder())):
+    for name, folder in ((_PACKAGE.name, _PACKAGE), (f"{_PACKAGE.name}/labs", labs_folder())):
         for path in folder.rglob("*"):
             yield f"{name}/{path.relative_to(folder).as_posix()}", path
     for needed in _NEEDED:

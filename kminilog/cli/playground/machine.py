@@ -222,6 +222,7 @@ def install(set_timer: Callable[[int, float], None]) -> None:
         (sys, "addaudithook", lambda hook: _now.hooks.append(hook)),
     ]
     sys.dont_write_bytecode = False  # a process loads what others have compiled
+    sys.pycache_prefix = "/tmp/compiled"
     sys.addaudithook(_on_event)
     sys.modules["resource"] = resource
     for owner, name, value in places:
@@ -239,6 +240,9 @@ def run(words: Sequence[str], given: str = "") -> dict[str, Any]:
     with _streams(given.encode(), *outputs):
         code = _run("kminilog", list(words))
     os.chdir(HOME)
+    for name, module in list(sys.modules.items()):  # a student's class may have changed next time
+        if str(getattr(module, "__file__", None)).startswith(f"{HOME}/"):
+            del sys.modules[name]
     changed = sorted({name for name, *_ in {*before} ^ {*_files()}})
     stdout, stderr = (each.getvalue().decode(errors="replace") for each in outputs)
     if "pip install" in stderr or "this needs threads" in stdout + stderr:

@@ -6,8 +6,11 @@ const make = (name, text, more = {}) => Object.assign(document.createElement(nam
 
 // ---- one Python at a time; after a student's code, or when it is stopped, the next one takes its place
 
+// A worker with an address of its own would not have this page's policy, which lets nothing out.
+const code = new Blob([`import ${JSON.stringify(new URL("worker.js", location).href)}`], { type: "text/javascript" });
+const address = URL.createObjectURL(code);
 class Python {
-  worker = new Worker("worker.js", { type: "module" });
+  worker = new Worker(address, { type: "module" });
   ask(call, ...values) {
     return new Promise((done, fail) => {
       this.end = (why) => { this.worker.terminate(); fail(new Error(why)); };
@@ -20,6 +23,7 @@ class Python {
 let python = new Python();
 let spare = null;
 let home = null; // all files, as a zip
+const KEY = `kminilog ${location.pathname}`;
 let turn = Promise.resolve();
 
 function inTurn(word, work, isStudents = false) {
@@ -32,6 +36,8 @@ function inTurn(word, work, isStudents = false) {
       if (isStudents) await renew();
       return result;
     } catch (error) {
+      clearTimeout(timer);
+      $("stop").hidden = true; // a second click would stop the next worker, too
       await renew();
       throw error;
     } finally {
@@ -52,11 +58,19 @@ async function renew() {
 async function keep() {
   home = await python.ask("pack");
   try {
-    localStorage.kminilog = btoa(Array.from(home, (byte) => String.fromCharCode(byte)).join(""));
+    localStorage[KEY] = btoa(Array.from(home, (byte) => String.fromCharCode(byte)).join(""));
+    $("warning").hidden = true;
   } catch {
-    $("lost").hidden = false;
+    warn("These files are too large for the browser to keep: save them as a zip.");
   }
 }
+function warn(text) {
+  $("warning").textContent = text;
+  $("warning").hidden = false;
+}
+const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1);
+window.onunhandledrejection = ({ reason }) => warn(lastLine(reason));
+window.onstorage = ({ key }) => { if (key === KEY) warn("Another tab keeps other files in its place: close one of the two."); };
 function run(words, given = "") {
   const isStudents = words[0] === "lab" && ["check", "run", "watch"].includes(words[1]);
   const work = async () => {
@@ -72,7 +86,7 @@ async function check(lab, answers) {
 const read = async (name) => new TextDecoder().decode(await inTurn("", () => python.ask("read", name)));
 const save = (name, data) => inTurn("", () => python.ask("write", name, data).then(keep));
 window.kminilog = { run, check };
-$("stop").onclick = () => python.end("Stopped.");
+$("stop").onclick = () => $("stop").hidden || python.end("Stopped.");
 
 // A line that is too long goes on below its first word.
 function write(place, text) {
@@ -110,8 +124,10 @@ async function stepThrough() {
   }
   const code = await told("step-said", words);
   $("step-said").hidden = !code;
-  $("trace").hidden = Boolean(code);
-  if (!code) $("trace").srcdoc = await read("/tmp/step.html");
+  const frame = $("trace").cloneNode(); // a frame that was hidden may stay blank
+  frame.hidden = Boolean(code);
+  frame.srcdoc = code ? "" : await read("/tmp/step.html");
+  $("trace").replaceWith(frame);
 }
 function stepFile(name) {
   location.hash = "step";
@@ -128,16 +144,27 @@ $("segment").onchange = ({ target }) => addAll(target.files);
 
 let folder = "";
 let later = 0;
+let unsaved = null; // name and text of what was typed
+async function saveTyped() {
+  const typed = unsaved;
+  clearTimeout(later);
+  if (typed) await save(...typed);
+  if (unsaved === typed) unsaved = null;
+}
+window.onbeforeunload = (event) => { if (unsaved) event.preventDefault(); };
 const lab = () => $("exercise").value.split(".")[0];
 const start = () => `${lab().padStart(2, "0")}_`;
 async function openLab() {
+  await saveTyped();
   const names = (await inTurn("", () => python.ask("files"))).map(([name]) => name);
-  [folder] = (names.find((name) => name.startsWith(start())) ?? "").split("/");
+  const [found] = (names.find((name) => name.startsWith(start())) ?? "").split("/");
+  const [text, readme] = found ? [await read(`${found}/answers.py`), await read(`${found}/README.md`)] : [];
+  folder = found;
   for (const each of document.querySelectorAll(".begun")) each.hidden = !folder;
   $("start").hidden = Boolean(folder);
   if (!folder) return;
-  $("editor").value = await read(`${folder}/answers.py`);
-  $("readme").textContent = await read(`${folder}/README.md`);
+  $("editor").value = text;
+  $("readme").textContent = readme;
   const given = names.filter((name) => name.startsWith(folder) && /\/(files|broken)\//.test(name));
   $("lab-files").replaceChildren(...given.map(fileLink));
   showExercise();
@@ -159,8 +186,7 @@ function showExercise() {
 async function doLab(word) {
   const number = $("exercise").value;
   const answer = word === "predict" && $("answer").value ? ["--answer", $("answer").value] : [];
-  clearTimeout(later);
-  await save(`${folder}/answers.py`, $("editor").value);
+  await saveTyped();
   const result = await run(["lab", word, ...(word === "progress" ? [] : [number]), ...answer]).catch(refused);
   const isQuestion = word === "predict" && !answer.length; // the terminal would ask now; here is a field
   write("lab-said", isQuestion ? result.stdout.replace(/\n.*$/, "") : result.stdout + result.stderr);
@@ -181,8 +207,9 @@ $("start").onsubmit = startLab;
 $("exercise").onchange = showExercise;
 $("editor").onkeydown = type;
 $("editor").oninput = () => {
+  unsaved = [`${folder}/answers.py`, $("editor").value];
   clearTimeout(later);
-  later = setTimeout(() => save(`${folder}/answers.py`, $("editor").value), 1000);
+  later = setTimeout(saveTyped, 1000);
 };
 for (const each of document.querySelectorAll("[data-lab]")) each.onclick = () => doLab(each.dataset.lab);
 
@@ -234,19 +261,22 @@ async function showFiles() {
   $("save").href = URL.createObjectURL(new Blob([home], { type: "application/zip" }));
 }
 async function addAll(files) {
-  for (const file of files) await add(file);
+  await saveTyped();
+  for (const file of files) await add(file).catch((error) => warn(`${file.name}: ${lastLine(error)}`));
   folder = "";
   if (files.length === 1 && !files[0].name.endsWith(".zip")) openFile(files[0].name);
   else if (location.hash === "#files") showFiles();
   else location.hash = "files";
 }
 $("open").onchange = ({ target }) => addAll(target.files);
-document.ondragover = (event) => event.preventDefault();
+document.ondragover = (event) => { if (event.dataTransfer.types.includes("Files")) event.preventDefault(); };
 document.ondrop = (event) => {
+  if (!event.dataTransfer.files.length) return; // a word that is moved in the editor
   event.preventDefault();
   addAll(event.dataTransfer.files);
 };
 $("clear").onclick = async () => {
+  unsaved = null;
   await inTurn("", () => python.ask("clear").then(keep));
   folder = "";
   showFiles();
@@ -256,7 +286,7 @@ $("clear").onclick = async () => {
 
 navigator.serviceWorker?.register("service.js");
 inTurn("Python is starting …", async () => {
-  if (localStorage.kminilog) home = Uint8Array.from(atob(localStorage.kminilog), (each) => each.charCodeAt(0));
+  if (localStorage[KEY]) home = Uint8Array.from(atob(localStorage[KEY]), (each) => each.charCodeAt(0));
   await (home ? python.ask("unpack", home) : python.ask("files"));
 }).then(() => {
   showScene();
