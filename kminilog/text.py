@@ -6,6 +6,7 @@ All of it may come from a message, so what could deceive a terminal or its reade
     bidirectional ones    change the order in which text is displayed: U+202E and others
     line separators       look like the end of a line: U+2028, U+2029
     surrogates            cannot be encoded as UTF-8; Python makes them of undecodable file names
+    U+FFFE, U+FFFF        are no characters; XML, and so SVG, must not contain them
 
 Each becomes Python's escape, `\x1b`, or JSON's, `\u001b`. All other characters stay, in any
 script. Source of the list: Unicode, categories Cc, Zl, Zp and Cs, and the property Bidi_Control.
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, Self
 
-_ABOVE_C0 = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_ABOVE_C0 = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
 _TRICKS = re.compile(f"[\x00-\x1f{_ABOVE_C0}]")
 _TRICKS_IN_JSON = re.compile(f"[{_ABOVE_C0}]")  # JSON has the others escaped already
 _DOT = "."

@@ -11,6 +11,7 @@ from kminilog.cli.shared.output import json_bytes
 from kminilog.text import printable, printable_bytes
 
 BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+NO_XML = "\ufffe\uffff"  # the two of Unicode's noncharacters that XML excludes
 MARKS = "\u061c\u200e\u200f"  # Bidi_Control, though their class is that of letters
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # half characters too
 
@@ -20,6 +21,7 @@ def is_trick(character: str) -> bool:
         unicodedata.category(character) in ("Cc", "Zl", "Zp", "Cs")
         or unicodedata.bidirectional(character) in BIDIRECTIONAL
         or character in MARKS
+        or character in NO_XML
     )
 
 

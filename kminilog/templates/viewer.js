@@ -30,7 +30,7 @@
 
   const hex = (number, digits) => number.toString(16).padStart(digits, "0");
   // What could deceive a reader is escaped, as in the markup: the rules are those of text.py.
-  const TRICKS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+  const TRICKS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]/gu;
   const character = (byte) => byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "";
   const printable = (text) => String(text).replace(TRICKS, (trick) => {
     const code = trick.charCodeAt(0);

@@ -9,7 +9,6 @@ So a build shows which kind of fault is new and which is gone. A case for each p
 repeat where. Source: ours; the schema of Jenkins' xUnit plugin.
 """
 
-import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -32,22 +31,21 @@ _ASPECTS = {
 }
 _ASPECT_OF = {kind: aspect for aspect, kinds in _ASPECTS.items() for kind in kinds}
 _SUITE = "kminilog verify"
-_NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def render_junit(results: Results) -> bytes:
     """Return the report as one document of XML, in UTF-8. O(samples)."""
     suites = Element("testsuites", name=_SUITE)
     name = ", ".join(results.scope.get("topics") or ()) or _SUITE
-    suite = SubElement(suites, "testsuite", name=_text(name))
+    suite = SubElement(suites, "testsuite", name=printable(name))
     found = {one.kind: one for one in results.found()}
     for kind in FindingClass:
         _add_class(suite, name, kind, found.get(kind), results)
     for one in results.unchecked:
         if one.asked:
             case = _case(suite, name, f"not checked: {one.what}")
-            _add(case, "error", "partial", _text(one.in_words()), "")
-    SubElement(suite, "system-out").text = "\n".join(map(_text, report_lines(results)))
+            _add(case, "error", "partial", printable(one.in_words()), "")
+    SubElement(suite, "system-out").text = "\n".join(map(printable, report_lines(results)))
     for element in (suites, suite):
         element.set("tests", str(len(suite.findall("testcase"))))
         for outcome in ("failure", "error", "skipped"):
@@ -67,7 +65,7 @@ def _add_class(
         aspect = _ASPECT_OF.get(kind, Aspect.MESSAGES)
         if aspect not in results.checked:
             whys = (one.in_words() for one in results.unchecked if one.what == aspect)
-            _add(case, "skipped", "unchecked", _text(next(whys, f"{aspect}: not checked")), "")
+            _add(case, "skipped", "unchecked", printable(next(whys, f"{aspect}: not checked")), "")
     elif found.is_allowed:
         _add(case, "skipped", "allowed", f"allowed: {found.total} {kind}", "")
     else:
@@ -78,18 +76,13 @@ def _add_class(
 
 def _places(found: ClassFindings) -> Iterator[str]:
     for sample in found.samples:
-        yield f"{_text(sample.place)}: {_text(sample.detail)}"
+        yield f"{printable(sample.place)}: {printable(sample.detail)}"
     if found.total > len(found.samples):
         yield f"and {found.total - len(found.samples)} more"
 
 
-def _text(value: object) -> str:
-    """Return text as one line that XML can hold."""
-    return _NO_XML.sub("\ufffd", printable(value))
-
-
 def _case(suite: Element, topics: str, name: str) -> Element:
-    return SubElement(suite, "testcase", classname=_text(f"{_SUITE}.{topics}"), name=name)
+    return SubElement(suite, "testcase", classname=printable(f"{_SUITE}.{topics}"), name=name)
 
 
 def _add(case: Element, outcome: str, kind: str, message: str, text: str) -> None:

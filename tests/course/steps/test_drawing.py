@@ -88,6 +88,7 @@ def test_text_alternative_of_many_bars_says_how_many_more():
 
 @settings(max_examples=20)
 @given(pictures(), WORDS)
+@example(Picture("", (PictureLane("lane", 0, 1, ()),)), "\x00\ud800\ufffe\uffff")
 def test_file_of_a_picture_is_svg_without_variables(picture, title):
     content = svg(picture, title)
     root = ElementTree.fromstring(content)
