@@ -12,6 +12,7 @@ so they can be told from all others. Nothing of kminilog is imported here.
 """
 
 import contextlib
+import glob
 import os
 import random
 import re
@@ -87,7 +88,9 @@ class Progress:
         return any(self._working.glob(self._of_this_job))
 
     def _joins_again(self) -> bool:
-        names = [path.name for path in self._working.glob(f"{self._of_this_job}/*/*-[0-9]")]
+        # Unlike a Path, the module skips a directory that is deleted meanwhile.
+        found = glob.glob(f"{self._working}/{self._of_this_job}/*/*-[0-9]")
+        names = [os.path.basename(path) for path in found]
         return len(set(names)) < len(names)
 
     @property

@@ -6,6 +6,7 @@ and a second more. Then it appends a message to partition 0 of a topic, and clos
 
 import sys
 import time
+from glob import glob
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
@@ -17,8 +18,9 @@ def main(log_dir: Path, topic: str) -> None:
     with LogDirWriter.open(log_dir) as writer:
         print("open", flush=True)
         staging = log_dir / JOB_STAGING_DIR
-        # A run is gone as soon as it is joined; then there are directories of partitions.
-        while not any([*staging.glob("*/*/spans.npy"), *staging.glob(f"*/*/{topic}-*")]):
+        # A run is gone as soon as it is joined; then there are directories of partitions. Unlike a
+        # Path, the module skips what is deleted meanwhile.
+        while not any(glob(f"{staging}/*/*/{name}") for name in ("spans.npy", f"{topic}-*")):
             time.sleep(0.02)
         time.sleep(1)
         log = writer.log(TopicPartition(topic, 0))
