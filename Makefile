@@ -42,7 +42,7 @@ types: $(INSTALLED)
 	@$(BIN)/mypy
 
 conformance: $(INSTALLED) ## the same bytes and numbers as real Kafka and its clients (fetches them)
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m conformance $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m conformance $(WORKERS) $(ARGS)
 
 soak: $(INSTALLED) $(CLASSES) ## the long versions of tests, and all cases where make test takes a sample
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak --timeout=0 $(WORKERS) $(ARGS)

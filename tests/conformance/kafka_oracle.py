@@ -16,6 +16,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests.conformance.wheel_oracles import keep, oracles
+
 PACKAGE = "kafka-java-bridge@0.2.8"
 ARCHIVE = "kafka-java-bridge-0.2.8.tgz"
 SHA256 = "fefa369d7f98de60c4c8ba47ba3418d9e9f587b5fb7f8d2cb391674e83538e51"
@@ -24,15 +26,13 @@ JARS = "package/java/lib/"
 
 def kafka_jars() -> list[Path]:
     """Return the jars of Kafka 0.8.2.2 and of what it needs."""
-    default = Path.home() / ".cache" / "kminilog" / "oracles"
-    cache = Path(os.environ.get("KMINILOG_ORACLES", default))
+    cache = oracles()
     directory = cache / ARCHIVE.removesuffix(".tgz")
     if not directory.exists():
-        cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as temporary:
             unpacked = Path(temporary) / "jars"
             _unpack(_archive(cache, Path(temporary)), unpacked)
-            os.rename(unpacked, directory)
+            keep(unpacked, directory)
     return sorted(directory.glob("*.jar"))
 
 

@@ -103,7 +103,7 @@ def java_client_jars() -> list[Path]:
                 for name in archive.namelist():
                     if Path(name).name in JARS:
                         (found / Path(name).name).write_bytes(archive.read(name))
-            os.rename(found, directory)
+            keep(found, directory)
     for name, sha256 in JARS.items():
         digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
         assert digest == sha256, f"{directory / name} is not what it should be: sha256 {digest}"
@@ -140,7 +140,7 @@ def flights() -> Path:
                 packed = archive.extractfile(member)
                 assert packed
                 zipfile.ZipFile(io.BytesIO(packed.read())).extract("flights.csv", found)
-            os.rename(found, directory)
+            keep(found, directory)
     return directory / "flights.csv"
 
 
@@ -150,6 +150,15 @@ def oracles() -> Path:
     cache = Path(os.environ.get("KMINILOG_ORACLES", default))
     cache.mkdir(parents=True, exist_ok=True)
     return cache
+
+
+def keep(found: Path, directory: Path) -> None:
+    """Move what was fetched to where all look for it; another process may have been faster."""
+    try:
+        os.rename(found, directory)
+    except OSError:
+        if not directory.exists():
+            raise
 
 
 def require(name: str, get: Callable[[], Oracle]) -> Oracle:
@@ -172,7 +181,7 @@ def installed(requirement: str) -> Path:
             fetched = Path(temporary) / "installed"
             options = ["--no-deps", "--only-binary=:all:", "--target", str(fetched)]
             _run_pip("install", *options, requirement)
-            os.rename(fetched, directory)
+            keep(fetched, directory)
     return directory
 
 
