@@ -9,7 +9,9 @@ Files are in the cache; what a disk needs for an fsync is no CPU time.
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import chain
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain, starmap
 from pathlib import Path
 
 from kminilog.columns import segment_scan as bulk
@@ -92,18 +94,32 @@ def measure_recovery(directory: Path) -> None:
 
 
 def measure_topics(directory: Path, sizes: tuple[int, int]) -> None:
-    with LogDirWriter.open(directory / "topics", create=True) as writer:
-        works: list[Callable[[], object]] = []
-        for size in sizes:
-            topic = Topic(f"of-{size}", size)
-            works += [
-                lambda topic=topic: writer.create_topic(topic),
-                lambda topic=topic: writer.delete_topic(topic.name),
-            ]
-        taken = cpu_of(*works)
+    """Create all topics, then delete them, each in a log dir of its own.
+
+    Why nothing is deleted in between: see `set_aside` in partitions.py.
+    """
+    with ExitStack() as opened:
+
+        def empty() -> LogDirWriter:
+            path = Path(tempfile.mkdtemp(dir=directory))
+            return opened.enter_context(LogDirWriter.open(path, create=True))
+
+        places = [[(empty(), Topic("t", size)) for _ in range(ROUNDS + 1)] for size in sizes]
+        created, deleted = (
+            cpu_of(*(partial(next, starmap(work, each)) for each in places))
+            for work in (create_topic, delete_topic)
+        )
     print(f"\n{'topics, ms of CPU':24}{sizes[0]:10,}{sizes[1]:10,} partitions   one more, us")
-    print_row("create", sizes, taken[::2])
-    print_row("delete", sizes, taken[1::2])
+    print_row("create", sizes, created)
+    print_row("delete", sizes, deleted)
+
+
+def create_topic(writer: LogDirWriter, topic: Topic) -> None:
+    writer.create_topic(topic)
+
+
+def delete_topic(writer: LogDirWriter, topic: Topic) -> None:
+    writer.delete_topic(topic.name)
 
 
 def cpu_of(*works: Callable[[], object]) -> list[list[float]]:
