@@ -19,7 +19,7 @@ from tests.cli.command_line import Run, assert_one_line
 from tests.course.handed_in import KINDS, hand_in
 from tests.course.student import HEADER
 from tests.trees import tree_of
-from tests.unreadable import directory_for_all, without_privileges
+from tests.unreadable import without_privileges
 
 LAB = lab_of(1)
 
@@ -222,16 +222,15 @@ def test_code_that_writes_beside_itself_changes_no_submission(tmp_path):
 
 
 def test_folder_that_cannot_be_read_is_a_row_that_says_so(tmp_path):
-    with directory_for_all() as directory:
-        (directory / "submissions").mkdir(mode=0o755)
-        folder = WorkFolder.start(LAB, directory / "submissions" / "ada", "ada")
-        (directory / "submissions" / "bob").mkdir(mode=0)
-        with without_privileges():
-            found = submissions_in(directory / "submissions")
-        assert found.students == {"ada": "", "bob": found.students["bob"]}
-        assert found.students["bob"].endswith("bob: Permission denied")
-        assert [each.path for each in found.handed_in] == [folder.path]
-        (directory / "submissions" / "bob").chmod(0o755)
+    (tmp_path / "submissions").mkdir(mode=0o755)
+    folder = WorkFolder.start(LAB, tmp_path / "submissions" / "ada", "ada")
+    (tmp_path / "submissions" / "bob").mkdir(mode=0)
+    with without_privileges():
+        found = submissions_in(tmp_path / "submissions")
+    assert found.students == {"ada": "", "bob": found.students["bob"]}
+    assert found.students["bob"].endswith("bob: Permission denied")
+    assert [each.path for each in found.handed_in] == [folder.path]
+    (tmp_path / "submissions" / "bob").chmod(0o755)
 
 
 def test_roster_says_who_is_missing_and_who_is_late(tmp_path):

@@ -1,6 +1,5 @@
 """`group list`, `group describe` and `group demo`: tables, JSON, and what is not there."""
 
-import os
 from random import Random
 
 import pytest
@@ -15,7 +14,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine, Run, assert_one_line, assert_short_form
 from tests.damage import files_of
-from tests.unreadable import CAUSES, directory_for_all, without_privileges
+from tests.unreadable import CAUSES, without_privileges
 
 HOUR_MS = 3_600_000
 
@@ -232,23 +231,21 @@ def test_group_describe_of_a_broken_file_is_one_line(orders, coordinator):
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_groups_that_cannot_be_listed_are_named(cause):
-    with directory_for_all() as place:
-        directory = place / "log"
-        kminilog = CommandLine(directory)
-        kminilog.ok("topic", "create", "orders", "--partitions", 1)
-        page = place / "page.html"
-        kminilog.ok("ls", "--html", page)  # its modules and style sheets are read now
-        assert "groups: " not in page.read_text()
-        os.chmod(place, 0o777)  # for the page
-        CAUSES[cause](directory / ".groups")
-        with without_privileges():
-            assert_one_line(kminilog("group", "list"), 2, f"{directory / '.groups'}: ")
-            told = f"groups: {directory / '.groups'}: "
-            run = kminilog("ls", "--html", page)
-        assert (run.code, run.err.count("\n")) == (2, 1)
-        assert run.err.startswith(f"kminilog: {told}")
-        assert told in page.read_text()
+def test_groups_that_cannot_be_listed_are_named(cause, tmp_path):
+    directory = tmp_path / "log"
+    kminilog = CommandLine(directory)
+    kminilog.ok("topic", "create", "orders", "--partitions", 1)
+    page = tmp_path / "page.html"
+    kminilog.ok("ls", "--html", page)
+    assert "groups: " not in page.read_text()
+    CAUSES[cause](directory / ".groups")
+    with without_privileges():
+        assert_one_line(kminilog("group", "list"), 2, f"{directory / '.groups'}: ")
+        told = f"groups: {directory / '.groups'}: "
+        run = kminilog("ls", "--html", page)
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert run.err.startswith(f"kminilog: {told}")
+    assert told in page.read_text()
 
 
 def test_group_list_without_a_log_dir_is_one_line(kminilog):

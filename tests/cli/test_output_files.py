@@ -13,7 +13,7 @@ import pytest
 from kminilog import pages
 from kminilog.cli.shared.output_files import write_output
 from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
-from tests.unreadable import directory_for_all, without_privileges
+from tests.unreadable import without_privileges
 
 WRITERS = [["verify", "--report"], ["ls", "--html"], ["step", "murmur2", "--html"]]
 each_writer = pytest.mark.parametrize("writer", WRITERS, ids=" ".join)
@@ -227,15 +227,14 @@ def test_device_is_written_to_and_stays(orders, writer):
 
 
 @each_writer
-def test_directory_that_cannot_be_written_is_one_line(writer):
-    with directory_for_all() as directory:
-        kminilog = CommandLine(directory / "log")
-        kminilog.ok("topic", "create", "orders", "--partitions", 1)
-        (directory / "out").mkdir(mode=0o555)
-        with without_privileges():
-            run = kminilog(*writer, directory / "out" / "page.html")
-        assert run.code == 2
-        assert run.err.splitlines()[-1].endswith("page.html: Permission denied")
+def test_directory_that_cannot_be_written_is_one_line(writer, tmp_path):
+    kminilog = CommandLine(tmp_path / "log")
+    kminilog.ok("topic", "create", "orders", "--partitions", 1)
+    (tmp_path / "out").mkdir(mode=0o555)
+    with without_privileges():
+        run = kminilog(*writer, tmp_path / "out" / "page.html")
+    assert run.code == 2
+    assert run.err.splitlines()[-1].endswith("page.html: Permission denied")
 
 
 WRITING = re.compile(

@@ -32,7 +32,7 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
-from tests.unreadable import CAUSES, directory_for_all, without_privileges
+from tests.unreadable import CAUSES, without_privileges
 
 ORDERS_0 = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=100)
@@ -224,18 +224,17 @@ def test_reader_believes_no_pending_job_that_begins_below_offset_0(log_dir, dial
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_reader_that_cannot_tell_if_a_job_is_pending_says_so(dialect, cause):
-    with directory_for_all() as log_dir:
-        with LogDirWriter.open(log_dir) as writer:
-            writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
-            writer.log(ORDERS_0).append(numbered(0, 6))
-        reader = LogDir(log_dir).reader(ORDERS_0)
-        assert offsets(reader) == list(range(6))
-        CAUSES[cause](log_dir / MANIFEST_DIR)
-        with without_privileges():
-            for again in (reader, LogDir(log_dir).reader(ORDERS_0)):
-                with pytest.raises(OSError, match=r"\.manifests"):
-                    offsets(again)
+def test_reader_that_cannot_tell_if_a_job_is_pending_says_so(dialect, cause, tmp_path):
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
+        writer.log(ORDERS_0).append(numbered(0, 6))
+    reader = LogDir(tmp_path).reader(ORDERS_0)
+    assert offsets(reader) == list(range(6))
+    CAUSES[cause](tmp_path / MANIFEST_DIR)
+    with without_privileges():
+        for again in (reader, LogDir(tmp_path).reader(ORDERS_0)):
+            with pytest.raises(OSError, match=r"\.manifests"):
+                offsets(again)
 
 
 def test_reader_of_another_partition_is_not_capped(log_dir, dialect):

@@ -23,7 +23,7 @@ from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report, verify_storage
 from kminilog.verification.summaries import PartitionSummary
 from tests.damage import fix_crc, flip_byte, message_positions
-from tests.unreadable import CAUSES, directory_for_all, without_privileges
+from tests.unreadable import CAUSES, without_privileges
 
 ORDERS = Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=300))
 
@@ -223,15 +223,13 @@ def test_verify_compressed_messages_are_partial_only_if_their_keys_are_asked_for
 
 
 @pytest.mark.parametrize("cause", CAUSES)
-def test_verify_manifests_that_cannot_be_listed_are_partial(log_dir, cause):
-    with directory_for_all() as path:
-        shutil.copytree(log_dir.path, path / "log")
-        (path / "log").chmod(0o755)
-        CAUSES[cause](path / "log" / MANIFEST_DIR)
-        with without_privileges():
-            made = verify_storage(LogDir(path / "log"))
-            with pytest.raises(OSError, match=r"\.manifests"):
-                committed_manifests(path / "log")
+def test_verify_manifests_that_cannot_be_listed_are_partial(log_dir, cause, tmp_path):
+    shutil.copytree(log_dir.path, tmp_path / "copy")
+    CAUSES[cause](tmp_path / "copy" / MANIFEST_DIR)
+    with without_privileges():
+        made = verify_storage(LogDir(tmp_path / "copy"))
+        with pytest.raises(OSError, match=r"\.manifests"):
+            committed_manifests(tmp_path / "copy")
     assert (made.verdict, made.exit_code) == ("partial", 2)
     asked = [one for one in made.unchecked if one.asked]
     assert (asked[-1].what, asked[-1].where) == ("jobs", MANIFEST_DIR)
