@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from shutil import disk_usage, which
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -21,6 +22,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.verification import damage_scan
 from tests import processes
+from tests.browser import started_browser
 from tests.spark_classes import jvm_options
 
 settings.register_profile(
@@ -135,6 +137,13 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     """Each of the two dialects in turn."""
     found: Dialect = request.param
     return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser; a test that asks for it is skipped, and says so, where there is none."""
+    with started_browser() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)

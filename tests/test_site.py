@@ -9,7 +9,6 @@ from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from signal import SIGINT, SIGTERM
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import click
@@ -18,7 +17,7 @@ import pytest
 import kminilog
 from kminilog.cli.main import ANSWER_IS_NO, CLOSED_PIPE, NOT_DONE, main
 from kminilog.cli.step.command import SCENES
-from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
+from tests.browser import LOW_CONTRAST, Page, wait_until
 from tests.test_floor_plan import KINDS, ROOMS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -49,12 +48,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run([*command, DOCS, made], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started_browser() as started:
-        yield started
 
 
 class Links(HTMLParser):

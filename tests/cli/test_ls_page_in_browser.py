@@ -5,7 +5,7 @@ import pytest
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_file import write_group
 from kminilog.format.names import TopicPartition
-from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.browser import LOW_CONTRAST, Page
 from tests.cli.command_line import CommandLine
 from tests.cli.looked_at import Plan, make
 
@@ -26,12 +26,6 @@ CROWDED = """() => {
   }
   return found;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module", params=[0, 10**17])

@@ -2,19 +2,13 @@
 
 import pytest
 
-from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.browser import LOW_CONTRAST, Page
 from tests.cli.command_line import CommandLine
 from tests.log_content import Content, write_anew
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = [(390, 844), (1280, 800), (1920, 1080)]
 COUNT = 2000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started_browser() as browser:
-        yield browser
 
 
 def damage(content: Content) -> None:

@@ -23,7 +23,7 @@ from kminilog.course.material import RIGHT, WRONG, answers_to, exercise_of, lab_
 from kminilog.course.proof import solution
 from kminilog.course.steps.document import digest
 from kminilog.course.work_folder import WorkFolder
-from tests.browser import LOW_CONTRAST, Page, started_browser, wait_until
+from tests.browser import LOW_CONTRAST, Page, wait_until
 from tests.playground.site import PROJECT, runtime
 from tests.test_readme import shown_commands
 
@@ -51,12 +51,6 @@ def server(site):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
