@@ -254,10 +254,5 @@ def test_each_command_that_takes_an_output_file_uses_this_room():
         if path.name not in writers and WRITING.search(path.read_text())
     ]
     # The folder of a student, what is only read, and the files of a browser.
-    expected = [
-        "lab/command.py",
-        "lab/options.py",
-        "playground/command.py",
-        "playground/machine.py",
-    ]
+    expected = ["lab/command.py", "lab/options.py", "playground/machine.py"]
     assert sorted(offenders) == expected

@@ -53,6 +53,7 @@ class Host:
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
+        self.kept: dict[str, Any] = {}  # what the page would keep: names of files, and a zip file
 
     def ask(self, call: str, *values: Any) -> Any:
         """Return what a function of machine.py returns."""
@@ -62,6 +63,7 @@ class Host:
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
+        self.kept = answer.get("kept") or self.kept
         assert "error" not in answer, answer["error"]
         return answer.get("result")
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -84,10 +85,10 @@ def test_commands_in_a_browsers_python_say_and_write_what_they_do_on_the_machine
         ran = clean.run(*shlex.split(line), given=given)
         assert (line, ran["code"], ran["stdout"], ran["stderr"]) == (line, *on_machine(line, given))
     mine = {str(path): path.stat().st_size for path in Path().rglob("*") if path.is_file()}
-    theirs = dict(clean.ask("files"))
+    theirs = {name: size for name, size, _ in clean.ask("files")}
     assert theirs.keys() ^ mine.keys() == {"kminilog-data/.groups/g.lock"}  # nobody else is there
     segments = [name for name in mine if name.endswith((".log", ".index"))]
-    with zipfile.ZipFile(io.BytesIO(bytes(clean.ask("pack").values()))) as packed:
+    with zipfile.ZipFile(io.BytesIO(b64decode(clean.kept["zip"]))) as packed:
         assert {name: packed.read(name) for name in segments} == {
             name: Path(name).read_bytes() for name in segments
         }
@@ -109,7 +110,7 @@ def test_log_of_the_machine_is_decoded_with_its_damage(clean, at_home):
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.folder.name)
 def test_lab_has_the_verdicts_of_the_machine_for_every_wrong_and_right_answer(clean, lab):
     """The proof of a lab: starter, library, wrong/ and right/; without those that need numpy."""
-    clean.ask("unpack", labs_without_numpy())
+    clean.ask("write", "labs.zip", labs_without_numpy())
     ran = clean.run("course", "check", "--labs", "labs", "--lab", str(lab.number), "--json")
     flaws = [each for each in json.loads(ran["stdout"])["flaws"] if "at least" not in each["what"]]
     if lab.number == 7:  # the checks of two exercises need threads, and say so
@@ -161,7 +162,7 @@ def test_class_of_ones_own_is_read_again_after_a_change(clean):
         given.append((ran["code"], ran["stdout"]))
     assert given[0][0] == given[1][0] == 0
     assert given[0] != given[1]
-    assert [name for name, _ in clean.ask("files")] == ["mine.py"]
+    assert [name for name, *_ in clean.ask("files")] == ["mine.py"]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +190,22 @@ def test_what_students_code_does_to_its_process_is_told_as_on_the_machine(clean,
         each.pop("seconds")
     assert found == expected
     assert clean.run("--version")["code"] == 0
+
+
+def test_command_in_a_command_ends_as_on_the_machine(clean, at_home):
+    words = shlex.split("lab run 1 -- lab check 1.1")
+    answers = "def header(offset, content):\n    return bytes(12)\n"
+    folder = WorkFolder.start(lab_of(1), Path(), "student")
+    folder.answers_path.write_text(answers)
+    clean.run("lab", "start", "1", "--name", "student")
+    clean.ask("write", "01_message/answers.py", answers)
+    ran = clean.run(*words)
+    mine = subprocess.run(
+        [sys.executable, "-m", "kminilog", *words], capture_output=True, text=True
+    )
+    assert "1.1  fail" in mine.stdout
+    told = mine.stdout.replace(str(Path.cwd()), "/home/student")
+    assert (ran["code"], ran["stdout"]) == (mine.returncode, told)
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,18 @@ def test_what_no_signal_reaches_is_stopped_by_the_button(page):
     assert "kept" in run(page, "topic", "list")["stdout"]
 
 
+def test_line_of_the_shell_is_read_as_a_shell_does(page):
+    show(page, "shell")
+    page.fill("#line", """kminilog partition --partitions 5 --key="a b" --key 'ä "b"' --json""")
+    click(page, "#line-form button")
+    keys = [each["key"] for each in json.loads(page.inner_text("#log pre >> nth=0"))["choices"]]
+    assert keys == ["a b", 'ä "b"']
+    page.fill("#line", "partition --key 'a")
+    click(page, "#line-form button")
+    assert "ValueError: No closing quotation" in page.inner_text("#log")
+    assert run(page, "--version")["code"] == 0
+
+
 def test_lab_is_done_in_the_page_kept_by_the_browser_and_graded_on_the_machine(page, tmp_path):
     begin_lab_1(page)
     text = page.input_value("#editor")
@@ -232,6 +244,7 @@ def test_what_a_file_has_wrong_is_said_and_the_next_one_is_added(page):
     good = {"name": "good.txt", "mimeType": "text/plain", "buffer": b"good"}
     page.set_input_files("#open", [bad, good])
     idle(page)
+    assert page.is_visible("#warning")
     assert "bad.zip: zipfile.BadZipFile" in page.inner_text("#warning")
     assert "good.txt" in page.inner_text("#list")
 

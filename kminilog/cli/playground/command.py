@@ -8,7 +8,6 @@ The runtime is the npm package `pyodide`; the archive must have the digest below
 """
 
 import json
-import os
 import tarfile
 from collections.abc import Iterator
 from hashlib import sha256
@@ -30,6 +29,7 @@ RUNTIME_VERSION = "314.0.7"
 _RUNTIME_DIGEST = "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0"
 _RUNTIME_FILES = "pyodide.mjs pyodide.asm.mjs pyodide.asm.wasm python_stdlib.zip pyodide-lock.json"
 _ARCHIVE = f"pyodide-{RUNTIME_VERSION}.tgz"
+_FETCHED = f"The runtime: what `npm pack pyodide@{RUNTIME_VERSION}` fetches."
 _NEEDED = ("click", "Jinja2", "MarkupSafe", "rich", "sortedcontainers")
 _LEFT_OUT = {"__pycache__", ".pyc", ".so", ".pyd"}
 _WITH_ARRAYS = (9, 10)  # labs that need what a browser lacks
@@ -39,26 +39,16 @@ _PACKAGE = _ROOM.parents[1]
 
 @click.command("playground", epilog=example("kminilog playground --dir site"))
 @click.option("--dir", "directory", type=OutputDirectory(), required=True, help="Folder to write.")
-@click.option(
-    "--runtime",
-    type=click.Path(path_type=Path),
-    default=_ARCHIVE,
-    show_default=True,
-    metavar="FILE",
-    help=f"The runtime: what `npm pack pyodide@{RUNTIME_VERSION}` fetches.",
-)
+@click.option("--runtime", type=Path, default=_ARCHIVE, show_default=True, help=_FETCHED)
 def command(directory: Path, runtime: Path) -> None:
     """Write a page that runs the engine in a browser.
 
     It is a folder of static files, for any web server.
     """
-    files = dict(_runtime_files(runtime))
-    for name in ("page.js", "worker.js", "playground.css"):
-        files[name] = (_ROOM / name).read_bytes()
-    files |= {"packages.zip": _packages(), "index.html": _page().encode()}
-    version = sha256(b"".join(files.values())).hexdigest()[:16]
-    kept = json.dumps([version, "./", *files])
-    files["service.js"] = (_ROOM / "service.js").read_bytes().replace(b"KEPT", kept.encode(), 1)
+    files = {path.name: path.read_bytes() for path in sorted(_ROOM.glob("*.[jc]s*"))}
+    files |= {**dict(_runtime_files(runtime)), "packages.zip": _packages(), "index.html": _page()}
+    kept = json.dumps({name: sha256(data).hexdigest() for name, data in files.items()})
+    files["service.js"] = files["service.js"].replace(b"KEPT", kept.encode(), 1)
     (directory / "runtime").mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         write_output(directory / name, data)
@@ -78,17 +68,12 @@ def _runtime_files(archive: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"runtime/{name}", file.read()
 
 
-def _page() -> str:
+def _page() -> bytes:
     """Return the page, with a form for each step-through and the exercises that need no Spark."""
+    labs = [lab for lab in all_labs() if lab.number not in _WITH_ARRAYS]
+    scenes = [scene_command(name) for name in SCENES]
     catalogue = Catalogue(DEFAULT_LANGUAGE)
-    labs = {
-        f"Lab {lab.number}: {catalogue.title(lab)}": [
-            (each, catalogue.texts(each).title) for each in lab.exercises
-        ]
-        for lab in all_labs()
-        if lab.number not in _WITH_ARRAYS
-    }
-    return render("playground.html", scenes=[scene_command(name) for name in SCENES], labs=labs)
+    return render("playground.html", scenes=scenes, labs=labs, catalogue=catalogue).encode()
 
 
 def _packages() -> bytes:
@@ -112,4 +97,4 @@ def _package_files() -> Iterator[tuple[str, Path]]:
             yield f"{name}/{path.relative_to(folder).as_posix()}", path
     for needed in _NEEDED:
         for file in distribution(needed).files or ():
-            yield file.as_posix(), Path(os.fspath(file.locate()))
+            yield file.as_posix(), Path(str(file.locate()))

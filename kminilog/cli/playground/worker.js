@@ -3,11 +3,11 @@ import { loadPyodide } from "./runtime/pyodide.mjs";
 
 // Now and then Python reads from element 0 which signal has come: here, one whose time has come. The
 // clock goes on while Python computes: most of a longer time between two readings was another program's.
+// A browser computes more slowly than a machine, so each time is three times as long.
 const timers = new Map();
 let [used, last] = [0, 0];
 const signals = {
   get 0() {
-    if (!timers.size) return 0;
     const now = performance.now();
     used += Math.min(now - last, 500);
     last = now;
@@ -16,10 +16,7 @@ const signals = {
   },
   set 0(_) {},
 };
-function setTimer(number, seconds) {
-  if (seconds > 0) timers.set(number, used + 1000 * seconds);
-  else timers.delete(number);
-}
+const setTimer = (number, seconds) => timers.set(number, used + 3000 * (seconds || Infinity));
 
 async function start() {
   const packages = fetch(new URL("packages.zip", import.meta.url)).then((answer) => answer.arrayBuffer());
@@ -32,7 +29,7 @@ async function start() {
   python.runPython("import sys; sys.path.insert(0, '/packages')");
   const machine = python.pyimport("kminilog.cli.playground.machine");
   machine.install(setTimer);
-  return (call, values) => {
+  return (call, ...values) => {
     const result = machine[call](...values.map((each) => python.toPy(each)));
     return result?.toJs?.({ dict_converter: Object.fromEntries }) ?? result;
   };
@@ -41,7 +38,8 @@ async function start() {
 const started = start();
 self.onmessage = async ({ data: { call, values } }) => {
   try {
-    self.postMessage({ result: (await started)(call, values) });
+    const answer = await started;
+    self.postMessage({ result: answer(call, ...values), kept: answer("kept") });
   } catch (error) {
     self.postMessage({ error: String(error) });
   }
