@@ -177,6 +177,8 @@ def test_class_of_ones_own_is_read_again_after_a_change(clean):
         "return header(offset, content)",
         "return bytes(12)",
         "print('seen'); raise MemoryError",
+        "import sys; sys.stdin.close()",
+        "import sys; sys.addaudithook(lambda event, _: 1 // (event != 'os.chdir'))",
     ],
 )
 def test_what_students_code_does_to_its_process_is_told_as_on_the_machine(clean, at_home, body):

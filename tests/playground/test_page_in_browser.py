@@ -238,17 +238,87 @@ def test_text_is_kept_if_another_lab_is_chosen_at_once(page):
     assert page.input_value("#editor").startswith("# mine")
 
 
+DURING_A_CHECK = """(typed) => {
+  const [exercise, editor] = ["exercise", "editor"].map((id) => document.getElementById(id));
+  document.querySelector("[data-lab=check]").click();
+  exercise.value = "1.2";
+  exercise.dispatchEvent(new Event("change"));
+  editor.value = typed;
+}"""
+
+
+def test_text_that_is_typed_during_a_check_is_kept(page):
+    begin_lab_1(page)
+    typed = "# mine\n" + page.input_value("#editor")
+    page.evaluate(DURING_A_CHECK, typed)
+    idle(page)
+    assert page.input_value("#editor") == typed
+    wait_until(page, "!document.getElementById('state').textContent")
+    page.wait_for_timeout(2000)  # the next time that it is saved
+    page.reload()
+    page.wait_for_selector("#editor", state="visible")
+    idle(page)
+    assert page.input_value("#editor") == typed
+
+
+def test_page_lives_on_if_all_is_deleted_while_a_text_is_on_its_way(page):
+    begin_lab_1(page)
+    page.fill("#editor", "def header(offset, content):\n    while True:\n        pass\n")
+    page.click("[data-lab=check]")
+    page.wait_for_selector("#stop", state="visible")
+    page.fill("#editor", "# one")
+    page.wait_for_timeout(1300)
+    page.fill("#editor", "# two")
+    page.evaluate("document.getElementById('clear').click()")
+    idle(page)
+    page.wait_for_timeout(2500)  # twice the time between two savings
+    idle(page)
+    assert page.text_content("#warning") == ""
+
+
+def test_another_tab_that_is_opened_changes_nothing(page, context):
+    begin_lab_1(page)
+    with contextlib.closing(context.new_page()) as other:
+        other.goto(page.address + "#labs")
+        other.wait_for_selector("#editor", state="visible")
+        idle(other)
+        assert page.text_content("#warning") == ""
+        run(other, "topic", "create", "other", "--partitions", "1")
+        wait_until(page, "document.getElementById('warning').textContent.includes('Another tab')")
+
+
+def test_lab_that_is_started_in_the_shell_is_open_in_labs(page):
+    show(page, "files")
+    click(page, "#clear")
+    show(page, "shell")
+    page.fill("#line", "lab start 1 --name Ada")
+    click(page, "#line-form button")
+    show(page, "labs")
+    assert "def header" in page.input_value("#editor")
+    assert page.is_hidden("#start")
+
+
 def test_what_a_file_has_wrong_is_said_and_the_next_one_is_added(page):
     show(page, "files")
     bad = {"name": "bad.zip", "mimeType": "application/zip", "buffer": b"no zip"}
     good = {"name": "good.txt", "mimeType": "text/plain", "buffer": b"good"}
-    page.set_input_files("#open", [bad, good])
+    page.evaluate(UNREADABLE)
+    page.set_input_files("#open", [bad, {**bad, "name": "unreadable"}, good])
     idle(page)
+    assert "unreadable: cannot be read" in page.inner_text("#warning")
     assert page.is_visible("#warning")
     assert "bad.zip: zipfile.BadZipFile" in page.inner_text("#warning")
     assert "good.txt" in page.inner_text("#list")
 
 
+# As a folder that is dropped on the page.
+UNREADABLE = """() => {
+  const read = File.prototype.arrayBuffer;
+  File.prototype.arrayBuffer = function () {
+    if (this.name === "unreadable") return Promise.reject(new Error("cannot be read"));
+    return read.call(this);
+  };
+}"""
 OUTSIDE = """async (url) => {
   const told = `fetch("${url}").then(() => postMessage("sent"), () => postMessage("refused"))`;
   const address = URL.createObjectURL(new Blob([told], { type: "text/javascript" }));
@@ -296,6 +366,42 @@ def begin_lab_1(page):
     click(page, "#start button")
     page.wait_for_selector("#editor", state="visible")
     idle(page)
+
+
+@contextlib.contextmanager
+def page_with(browser, site, directory, script):
+    """A page whose workers begin with that script."""
+    shutil.copytree(site, directory / "site")
+    worker = directory / "site" / "worker.js"
+    worker.write_text(worker.read_text() + script)
+    handler = functools.partial(_Quiet, directory=str(directory / "site"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with contextlib.closing(browser.new_context(service_workers="block")) as context:
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{server.server_port}/#files")
+            yield page
+        server.shutdown()
+
+
+def test_what_the_runtime_cannot_give_back_while_it_starts_is_no_error(browser, site, tmp_path):
+    harmless = "\nsetTimeout(() => { throw new Error('NoGilError'); });"
+    with page_with(browser, site, tmp_path, harmless) as page:
+        idle(page)
+        assert run(page, "no-such-command")["code"] == 2  # in the first worker
+        for _ in range(2):
+            assert page.evaluate("kminilog.check(1, '').then(() => 'ended')") == "ended"
+        assert run(page, "--version")["stdout"].startswith("kminilog")
+        assert page.text_content("#warning") == ""
+
+
+def test_worker_that_fails_while_it_starts_gives_no_answer_later(browser, site, tmp_path):
+    late = "\nsetTimeout(() => { throw new Error('broken'); });"
+    with page_with(browser, site, tmp_path, late) as page:
+        wait_until(page, "Boolean(window.kminilog)")
+        for _ in range(4):
+            ran = run(page, "--version")
+            assert (ran["code"], ran["stderr"]) == (2, "Uncaught Error: broken")
 
 
 SIZES = ((1280, 800), (390, 844))

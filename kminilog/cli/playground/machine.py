@@ -34,7 +34,7 @@ from zlib import crc32
 
 HOME = Path("/home/student")
 _now = SimpleNamespace(code=None, hooks=[])  # the process that runs: its exit code, its audit hooks
-_kept: list[tuple[str, int, int]] = []
+_kept: list[tuple[str, int, int]] | None = None  # what the page has been told of
 
 # ---- a process
 
@@ -90,6 +90,7 @@ def _begin_process(undo: ExitStack, directory: Path, environment: Mapping[str, s
         undo.callback(signal.signal, number, signal.signal(number, _on_signal))
         undo.callback(signal.setitimer, number, 0)
     _now, sys.path = SimpleNamespace(code=None, hooks=[]), list(sys.path)
+    undo.callback(_now.hooks.clear)
     _put_back(os.environ, environment)
     _forget_own_modules()
 
@@ -112,7 +113,8 @@ def _use_streams(undo: ExitStack, given: bytes, *outputs: IO[bytes] | None) -> N
         if raw:
             undo.callback(setattr, sys, name, getattr(sys, name))
             stream = io.TextIOWrapper(raw, "utf-8", "backslashreplace")
-            undo.callback(stream.detach)  # which flushes it
+            if raw in outputs:
+                undo.callback(stream.detach)  # which flushes it
             setattr(sys, name, stream)
 
 
@@ -249,8 +251,9 @@ def write(name: str, data: str | bytes) -> None:
 
 
 def unpack(text: str) -> None:
-    """Write the files that `kept` has returned."""
-    write("home.zip", b64decode(text))
+    """Write the files that `kept` has returned; none for an empty text."""
+    if text:
+        write("home.zip", b64decode(text))
 
 
 def clear() -> None:

@@ -13,24 +13,31 @@ function make(name, more, ...parts) {
 // A worker with an address of its own would not have this page's policy, which lets nothing out.
 const code = new Blob([`import ${JSON.stringify(new URL("worker.js", location).href)}`], { type: "text/javascript" });
 const address = URL.createObjectURL(code);
-const start = () => new Worker(address, { type: "module" });
 const KEY = `kminilog ${location.pathname}`;
 let worker = start();
 let spare = null;
-let end = null; // ends the call that runs, with a reason
-let home = { zip: localStorage[KEY] ?? "", files: [] };
+let isFilled = false; // whether the worker has the files
+let home = { zip: "", files: [] };
 let turn = Promise.resolve();
 
+function start() {
+  const made = new Worker(address, { type: "module" });
+  made.onerror = ({ message }) => {
+    made.fault = message ?? "the worker does not start";
+    made.end?.(made.fault);
+  };
+  return made;
+}
 function ask(call, ...values) {
   return new Promise((done, fail) => {
-    end = (why) => fail(new Error(why));
-    worker.onerror = ({ message }) => end(message ?? "the worker does not start");
+    worker.end = (why) => fail(new Error(why));
     worker.onmessage = ({ data: { error, result, kept } }) => {
-      if (error) end(error);
-      if (kept) keep(kept);
+      if (error) worker.end(error);
+      if (kept) keep(kept, call !== "unpack");
       done(result);
     };
-    worker.postMessage({ call, values });
+    if (worker.fault) worker.end(worker.fault);
+    else worker.postMessage({ call, values });
   });
 }
 function inTurn(word, call, ...values) {
@@ -38,26 +45,32 @@ function inTurn(word, call, ...values) {
   const next = async () => {
     $("state").textContent = word;
     $("stop").hidden = !word;
-    const result = ask(call, ...values);
-    if (isStudents) setTimeout(end, 1000 * SECONDS, LATE); // it ends this call, or nothing
-    const isSpent = await result.then(() => isStudents, () => true);
-    $("stop").hidden = true; // a second click would stop the next worker, too
-    if (isSpent) await renew();
+    const work = async () => {
+      if (!isFilled) await ask("unpack", home.zip);
+      isFilled = true;
+      const result = ask(call, ...values);
+      if (isStudents) setTimeout(worker.end, 1000 * SECONDS, LATE); // it ends this call, or nothing
+      return result;
+    };
+    const result = work();
+    if (await result.then(() => isStudents, () => true)) renew();
+    $("stop").hidden = true;
     $("state").textContent = "";
     return result;
   };
   turn = turn.then(next, next);
   return turn;
 }
-async function renew() {
+function renew() {
   worker.terminate();
-  worker = spare ?? start();
+  worker = !spare || spare.fault ? start() : spare;
   spare = start();
-  if (home.zip) await ask("unpack", home.zip);
+  isFilled = false;
 }
-function keep(now) {
+function keep(now, isNew) {
   home = now;
   $("list").replaceChildren(...home.files.map(([name, size]) => fileLink(name, ` ${size} bytes`)));
+  if (!isNew) return; // it is in the storage, or another tab has put something newer there
   try {
     localStorage[KEY] = home.zip;
     warn("");
@@ -74,7 +87,7 @@ const run = (words, given = "") => inTurn(`kminilog ${words.join(" ")} …`, "ru
 const check = async (lab, answers) => JSON.parse(await inTurn(`lab ${lab} …`, "check", lab, answers)).exercises;
 const read = (name) => inTurn("", "read", name);
 window.kminilog = { run, check };
-$("stop").onclick = () => $("stop").hidden || end("Stopped.");
+$("stop").onclick = () => $("stop").hidden || worker.end("Stopped.");
 function show() {
   const name = location.hash.slice(1) || "step";
   for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== name;
@@ -124,6 +137,7 @@ async function openExercise() {
   $("labs").classList.toggle("begun", names.length);
   if (!names.length) return;
   const text = await read(`${dataset.folder}/answers.py`);
+  if ($("editor").value !== saved) return openExercise(); // something was typed meanwhile
   folder = dataset.folder;
   saved = $("editor").value = text;
   $("readme").textContent = await read(`${folder}/README.md`);
@@ -141,9 +155,10 @@ function say(text) {
   $("lab-said").scrollIntoView({ block: "nearest" });
 }
 async function doLab(word) {
+  const { value } = $("exercise");
   const answer = word === "predict" && $("answer").value ? ["--answer", $("answer").value] : [];
   await saveTyped();
-  const { stdout, stderr } = await run(["lab", word, ...(word === "progress" ? [] : [$("exercise").value]), ...answer]);
+  const { stdout, stderr } = await run(["lab", word, ...(word === "progress" ? [] : [value]), ...answer]);
   say(word === "predict" && !answer.length ? stdout : stdout + stderr); // the terminal would ask now; here is a field
   $("answer").value = "";
   if (word === "reset") await openExercise();
@@ -179,6 +194,7 @@ $("line-form").onsubmit = async () => {
   if (changed.length) said.push(make("details", {}, make("summary", {}, `${changed.length} files changed`), ...links));
   $("log").prepend(make("div", {}, ...said));
   $("line").select();
+  if (changed.length) await openExercise();
 };
 
 // ---- files
@@ -202,8 +218,8 @@ async function addAll(files) {
   await saveTyped();
   const faults = [];
   for (const file of files) {
-    const added = inTurn("", "write", file.name, new Uint8Array(await file.arrayBuffer()));
-    await added.catch((error) => faults.push(`${file.name}: ${lastLine(error)}`));
+    const add = async () => inTurn("", "write", file.name, new Uint8Array(await file.arrayBuffer()));
+    await add().catch((error) => faults.push(`${file.name}: ${lastLine(error)}`));
   }
   if (faults.length) warn(faults.join("\n"));
   await openExercise();
@@ -225,17 +241,21 @@ $("save").onclick = ({ target }) => {
 $("clear").onclick = async () => {
   saved = $("editor").value;
   await inTurn("", "clear");
+  saved = $("editor").value; // again, if a text was on its way
   await openExercise();
 };
 
 // ---- start
 
-navigator.serviceWorker?.register("service.js");
-showScene();
-inTurn("Python is starting …", ...(home.zip ? ["unpack", home.zip] : ["files"])).then(() => {
+async function begin() {
+  home.zip = localStorage[KEY] ?? "";
+  await inTurn("Python is starting …", "files");
   show();
   if (!location.hash) stepThrough();
   spare = start();
-  saveLater();
-  return openExercise();
-}).catch((error) => { $("state").textContent = error.message; });
+  await openExercise();
+}
+navigator.serviceWorker?.register("service.js");
+showScene();
+saveLater();
+begin().catch((error) => { $("state").textContent = error.message; });

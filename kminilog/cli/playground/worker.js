@@ -35,6 +35,8 @@ async function start() {
   };
 }
 
+// While it starts, Pyodide cannot give back what JavaScript no longer uses, and says so. It does no harm.
+self.onerror = (message) => String(message).includes("NoGilError");
 const started = start();
 self.onmessage = async ({ data: { call, values } }) => {
   try {
