@@ -76,11 +76,13 @@ def drawn(tmp_path_factory):
     return found
 
 
+@pytest.mark.xdist_group("drawn")
 def test_each_fault_that_an_exercise_lists_occurs(drawn):
     for exercise in DIAGNOSES:
         assert {fault for fault, _ in drawn[exercise.id]} == set(exercise.faults), exercise.id
 
 
+@pytest.mark.xdist_group("drawn")
 def test_readme_names_the_classes_that_occur_and_no_others(drawn):
     for exercise in DIAGNOSES:
         text = Catalogue("en").readme(lab_of(exercise.lab)).read_text()
@@ -90,6 +92,7 @@ def test_readme_names_the_classes_that_occur_and_no_others(drawn):
         assert named == {right.finding for _, right in drawn[exercise.id]}, exercise.id
 
 
+@pytest.mark.xdist_group("drawn")
 def test_diagnoses_of_one_student_have_nothing_in_common(drawn):
     for one, other in combinations([each.id for each in DIAGNOSES if not each.is_of_assignment], 2):
         pairs = [(a, b) for (_, a), (_, b) in zip(drawn[one], drawn[other], strict=True)]

@@ -16,6 +16,7 @@ from tests.course.steps.scenes import NAMES, made
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = [(1280, 800), (1920, 1080), (390, 844)]
+CONTRAST_WIDTHS = (1280, 390)  # the widest page has the colours of the first
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +126,9 @@ def test_page_shows_each_step_whole_at_each_size_in_light_and_dark(browser, page
                 for is_waiting in (True, False) if step.ask else (False,):
                     where = (number, is_waiting, width)
                     assert page.text("#place") == f"{number} / {len(steps)}", where
-                    for scheme in ("light", "dark"):
+                    assert page.page.evaluate(FAULTS) == [], where
+                    for scheme in ("light", "dark") if width in CONTRAST_WIDTHS else ():
                         page.page.emulate_media(color_scheme=scheme)
-                        assert page.page.evaluate(FAULTS) == [], (*where, scheme)
                         assert page.page.evaluate(LOW_CONTRAST) == [], (*where, scheme)
                     has_focus = bool(steps[number - 1 - is_waiting].focus)
                     assert bool(page.page.locator(".in-focus").count()) == has_focus, where
