@@ -276,6 +276,18 @@ def test_page_lives_on_if_all_is_deleted_while_a_text_is_on_its_way(page):
     assert page.text_content("#warning") == ""
 
 
+def test_storage_that_cannot_be_read_is_told_and_can_be_deleted(page):
+    begin_lab_1(page)
+    page.evaluate("localStorage[`kminilog ${location.pathname}`] = btoa('no zip')")
+    page.reload()
+    wait_until(page, "document.getElementById('state').textContent.includes('BadZipFile')")
+    assert "BadZipFile" in run(page, "ls")["stderr"]
+    page.click("nav [href='#files']")
+    page.click("#clear")
+    idle(page)
+    assert run(page, "topic", "create", "new", "--partitions", "1")["code"] == 0
+
+
 def test_another_tab_that_is_opened_changes_nothing(page, context):
     begin_lab_1(page)
     with contextlib.closing(context.new_page()) as other:

@@ -46,7 +46,7 @@ function inTurn(word, call, ...values) {
     $("state").textContent = word;
     $("stop").hidden = !word;
     const work = async () => {
-      if (!isFilled) await ask("unpack", home.zip);
+      if (!isFilled && call !== "clear") await ask("unpack", home.zip);
       isFilled = true;
       const result = ask(call, ...values);
       if (isStudents) setTimeout(worker.end, 1000 * SECONDS, LATE); // it ends this call, or nothing
