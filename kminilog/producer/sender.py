@@ -56,9 +56,24 @@ class Producer(ManualProducer):
             on_error=on_error,
             on_choice=on_choice,
         )
-        self._sender = Repeating(
-            lambda: any(self.step()), name="kminilog-sender", pause_seconds=POLL_SECONDS
-        )
+        self._begun = self._ended = 0  # steps of the thread
+        self._sender = Repeating(self._work, name="kminilog-sender", pause_seconds=POLL_SECONDS)
+
+    def flush(self, timeout_ms: int | None = None) -> bool:
+        """Wait as ManualProducer does, and until callbacks have run and futures are done."""
+        deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
+        is_flushed = super().flush(timeout_ms)
+        begun = self._begun  # a batch counts as done before the thread has told its futures
+        while is_flushed and self._ended < begun:
+            is_flushed = deadline_ms is None or self._clock.now_ms() < deadline_ms
+            self._drive(deadline_ms)
+        return is_flushed
+
+    def _work(self) -> bool:
+        self._begun += 1
+        is_busy = any(self.step())
+        self._ended += 1
+        return is_busy
 
     def _new_condition(self, lock: Lock) -> Condition:
         return Condition(lock)

@@ -79,6 +79,27 @@ def test_flush_returns_when_all_is_done(cluster):
         assert all(future.done() for future in futures)
 
 
+@pytest.mark.parametrize("acks", [0, 1, -1])
+def test_flush_waits_for_callbacks_and_futures_that_are_slow(cluster, acks):
+    heard, may_go_on = [], threading.Event()
+
+    def callback(place, error):
+        assert may_go_on.wait(timeout=60)
+        heard.append(place)
+
+    with (
+        replicating(cluster.replicate),
+        Producer(cluster, {"acks": acks}) as producer,
+    ):
+        future = producer.send(ProducerRecord("orders", value=b"x"), callback)
+        assert not producer.flush(timeout_ms=300)  # acknowledged long before, but nobody knows
+        assert producer.report.acknowledged == 1
+        threading.Timer(0.2, may_go_on.set).start()
+        assert producer.flush()
+        assert future.done()
+        assert len(heard) == 1
+
+
 def test_close_waits_for_what_was_sent_and_ends_the_thread(cluster):
     before = threading.active_count()
     producer = Producer(cluster, {"linger.ms": 10**9})
