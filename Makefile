@@ -48,7 +48,7 @@ soak: $(INSTALLED) $(CLASSES) ## the long versions of tests, and all cases where
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak --timeout=0 $(WORKERS) $(ARGS)
 
 bench: $(INSTALLED) ## measurements
-	@$(WITH_JAVA) $(BIN)/python -m tests.bench $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m bench $(ARGS)
 
 # From scratch each time (-E): a page that gave a warning must give it again.
 docs: $(INSTALLED) ## the documentation, into docs/_build/html, with the playground if npm is there
@@ -66,8 +66,8 @@ clean: ## remove all that these targets made, .venv too; data stays
 	rm -rf build dist docs/_build spark-warehouse
 	find kminilog labs tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(CLASSES): $(INSTALLED) tests/spark_classes.py
-	@$(WITH_JAVA) $(BIN)/python -m tests.spark_classes $@
+$(CLASSES): $(INSTALLED) tests/support/spark_classes.py
+	@$(WITH_JAVA) $(BIN)/python -m tests.support.spark_classes $@
 
 $(INSTALLED): pyproject.toml
 	@scripts/ensure-venv "$(PYTHON)" $(VENV)

@@ -21,9 +21,12 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.verification import damage_scan
-from tests import processes
-from tests.browser import started_browser
-from tests.spark_classes import jvm_options
+from tests.support import processes
+from tests.support.browser import started_browser
+from tests.support.spark import spark
+from tests.support.spark_classes import jvm_options
+
+__all__ = ["spark"]
 
 settings.register_profile(
     "ci",

@@ -15,7 +15,7 @@ from kminilog.course.steps import murmur2
 from kminilog.course.steps.page import render_page
 from kminilog.storage.notebook import MAX_ROWS
 from kminilog.verification.report import verify_storage
-from tests.browser import started_browser
+from tests.support.browser import started_browser
 
 HOSTILE = "<script>document.title='y'</script>&\x1b\u202e\""
 ORDERS = TopicPartition("orders", 0)

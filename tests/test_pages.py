@@ -14,7 +14,7 @@ from jinja2 import TemplateAssertionError, UndefinedError
 import kminilog
 from kminilog.pages import _environment, framed, render
 from kminilog.text import printable
-from tests.browser import Page, started_browser
+from tests.support.browser import Page, started_browser
 
 PACKAGE = Path(kminilog.__file__).parent
 TEMPLATES = sorted((PACKAGE / "templates").glob("*.html"))

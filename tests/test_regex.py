@@ -3,7 +3,7 @@
 import pytest
 
 from kminilog.regex import compile_regex
-from tests.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line
 
 WRONG = {
     "(": "missing )",

@@ -22,7 +22,7 @@ from kminilog.format.message import decode, encode
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.verification.job_logs import Step, write_job_log
+from tests.support.verification.job_logs import Step, write_job_log
 
 PROJECT = Path(__file__).parents[1]
 ROW = re.compile(r"^\| (.+) \| `([a-z0-9_.]+(?:\.[A-Z]\w+)?\.\w+)` \| `kminilog (.+)` \|$", re.M)
@@ -78,7 +78,7 @@ def prepared(tmp_path_factory) -> Path:
 
 def calls(functions: list[str], command: str, directory: Path) -> dict[str, int]:
     """Return how often a command calls some functions, without those that it never calls."""
-    arguments = ["-m", "tests.count_calls", ",".join(functions), *shlex.split(command)]
+    arguments = ["-m", "tests.support.count_calls", ",".join(functions), *shlex.split(command)]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=directory, env=environment, capture_output=True, text=True

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import PROJECT, CommandLine
-from tests.jobs.spark.conftest import spark
-
-__all__ = ["kminilog", "orders", "spark"]
+from tests.support.cli.command_line import PROJECT, CommandLine
 
 
 @pytest.fixture

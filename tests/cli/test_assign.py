@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kminilog.consumer.assignors.registry import ASSIGNORS
-from tests.cli.command_line import assert_one_line
+from tests.support.cli.command_line import assert_one_line
 
 THREE = ["--member", "c0", "--member", "c1", "--member", "c2"]
 

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
-from tests.cli.command_line import assert_one_line
 from tests.cli.test_ingest import without_progress
-from tests.damage import files_of, flip_byte, zero_range
 from tests.jobs.source.test_topic_columns import write_topic
+from tests.support.cli.command_line import assert_one_line
+from tests.support.damage import files_of, flip_byte, zero_range
 
 pytestmark = pytest.mark.usefixtures("spark")
 Case = Callable[[Path], list[str | Path]]

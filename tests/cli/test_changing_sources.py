@@ -12,8 +12,8 @@ import pytest
 
 from kminilog.jobs.ingest import runs
 from kminilog.jobs.source import line_columns, parquet_columns
-from tests.cli.command_line import assert_one_line
 from tests.cli.test_ingest import without_progress
+from tests.support.cli.command_line import assert_one_line
 
 LINES = b"".join(b"k%d:%d\n" % (n % 7, n) for n in range(3000))
 

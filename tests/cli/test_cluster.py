@@ -22,7 +22,7 @@ from kminilog.storage import partition_directories
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
-from tests.cli.command_line import (
+from tests.support.cli.command_line import (
     PROGRAM,
     PROJECT,
     Run,
@@ -30,10 +30,10 @@ from tests.cli.command_line import (
     assert_short_form,
     environment,
 )
-from tests.cli.looked_at import lane_words, section, shown, tree
-from tests.cli.pressed_keys import press_at_call
-from tests.damage import flip_byte, later_message
-from tests.processes import Process
+from tests.support.cli.looked_at import lane_words, section, shown, tree
+from tests.support.cli.pressed_keys import press_at_call
+from tests.support.damage import flip_byte, later_message
+from tests.support.processes import Process
 
 ROUND = b"0:a\n1:b\n2:c\n3:d\n"
 BY_NUMBER = ["--key-separator", ":", "--partitioner", "default-0.8"]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.damage import flip_byte
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.damage import flip_byte
 
 JOBS = 4
 

@@ -14,8 +14,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import new_topic_id
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.damage import flip_byte, message_positions
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.damage import flip_byte, message_positions
 
 END = ["--config", "consumer.timeout.ms=0"]
 

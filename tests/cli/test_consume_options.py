@@ -19,8 +19,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import WallClock
-from tests.cli.command_line import PROGRAM, CommandLine, Run, assert_one_line, environment
-from tests.damage import flip_byte, message_positions
+from tests.support.cli.command_line import PROGRAM, CommandLine, Run, assert_one_line, environment
+from tests.support.damage import flip_byte, message_positions
 
 
 def offsets(run: Run) -> list[int]:

@@ -13,7 +13,7 @@ from kminilog.cli.consume.run import Wanted
 from kminilog.cli.consume.streams import StreamsRun
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import LogDirWriter
-from tests.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line
 
 PARTITIONS, EACH = 4, 50
 # A machine that stands still for 10 s must not end a session: then messages come twice.

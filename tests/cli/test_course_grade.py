@@ -15,11 +15,11 @@ from kminilog.course.marks import COLUMNS
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.submissions import submissions_in
 from kminilog.course.work_folder import WorkFolder
-from tests.cli.command_line import Run, assert_one_line
-from tests.course.handed_in import KINDS, hand_in
-from tests.course.student import HEADER
-from tests.trees import tree_of
-from tests.unreadable import without_privileges
+from tests.support.cli.command_line import Run, assert_one_line
+from tests.support.course.handed_in import KINDS, hand_in
+from tests.support.course.student import HEADER
+from tests.support.trees import tree_of
+from tests.support.unreadable import without_privileges
 
 LAB = lab_of(1)
 

@@ -14,7 +14,7 @@ from kminilog.course.material import RIGHT, WRONG, Lab, all_labs, lab_of, sample
 from kminilog.course.proof import solution_lines
 from kminilog.course.release import LeakError, release
 from kminilog.course.roster import RosterError, roster_from_csv
-from tests.cli.command_line import Run, assert_one_line
+from tests.support.cli.command_line import Run, assert_one_line
 
 LAB = all_labs()[0]
 

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from kminilog.cli.demo import access_log
-from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
+from tests.support.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
 
 LINE = re.compile(
     rb'\S+ - - \[\d\d/May/2015:\d\d:\d\d:\d\d \+0000\] "GET \S+ HTTP/1\.1" \d{3} \d+ "-" "[^"]+"\n'

@@ -13,9 +13,16 @@ import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
-from tests.cli.command_line import CommandLine, Run, assert_one_line
-from tests.damage import cut_to, files_of, flip_byte, later_message, message_positions, zero_range
-from tests.shared_data import shared_file
+from tests.support.cli.command_line import CommandLine, Run, assert_one_line
+from tests.support.damage import (
+    cut_to,
+    files_of,
+    flip_byte,
+    later_message,
+    message_positions,
+    zero_range,
+)
+from tests.support.shared_data import shared_file
 
 FIELDS = {
     "offset",

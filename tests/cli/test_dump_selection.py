@@ -10,8 +10,8 @@ import pytest
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import encode
-from tests.cli.command_line import CommandLine, assert_one_line, on_a_terminal
-from tests.damage import cut_to, flip_byte, message_positions, zero_range
+from tests.support.cli.command_line import CommandLine, assert_one_line, on_a_terminal
+from tests.support.damage import cut_to, flip_byte, message_positions, zero_range
 
 KEYS = (b"k0", "订单".encode(), b"", None, b"\xff")
 

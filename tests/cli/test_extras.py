@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kminilog.cli.main import INSTALLED_BY
-from tests.cli.command_line import PROJECT, Run, assert_one_line, environment
-from tests.course.student import CHECKSUM, HEADER
-from tests.test_tutorial import PAGES, sessions
+from tests.docs.test_tutorial import PAGES, sessions
+from tests.support.cli.command_line import PROJECT, Run, assert_one_line, environment
+from tests.support.course.student import CHECKSUM, HEADER
 
 Shell = Callable[[str], Run]
 WITHOUT = f"""

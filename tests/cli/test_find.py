@@ -12,8 +12,8 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.damage import files_of, flip_byte, index_entries, message_positions
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.damage import files_of, flip_byte, index_entries, message_positions
 
 FIELDS = {
     "topic",

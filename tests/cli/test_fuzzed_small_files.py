@@ -27,9 +27,9 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
-from tests.cli.command_line import CommandLine, Run
-from tests.cli.mutants import GONE, mutate
-from tests.trees import tree_of
+from tests.support.cli.command_line import CommandLine, Run
+from tests.support.cli.mutants import GONE, mutate
+from tests.support.trees import tree_of
 
 HANG_SECONDS = 60.0
 READ_TO_THE_END = ("--config", "consumer.timeout.ms=1")

@@ -12,9 +12,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
-from tests.cli.command_line import CommandLine, Run, assert_one_line, assert_short_form
-from tests.damage import files_of
-from tests.unreadable import CAUSES, without_privileges
+from tests.support.cli.command_line import CommandLine, Run, assert_one_line, assert_short_form
+from tests.support.damage import files_of
+from tests.support.unreadable import CAUSES, without_privileges
 
 HOUR_MS = 3_600_000
 

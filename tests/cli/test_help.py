@@ -14,7 +14,7 @@ from kminilog.course.marks import marks_as_csv
 from kminilog.course.material import lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
-from tests.playground.site import runtime
+from tests.support.playground.site import runtime
 
 SPARK = {"kminilog demo"}
 

@@ -15,8 +15,8 @@ from kminilog.errors import SparkUnavailableError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from tests.cli.command_line import CommandLine, Run, assert_one_line
-from tests.damage import files_of
+from tests.support.cli.command_line import CommandLine, Run, assert_one_line
+from tests.support.damage import files_of
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from kminilog.cli.shared import interrupts
 from kminilog.errors import SparkUnavailableError
 from kminilog.storage import partition_directories
-from tests.cli.pressed_keys import press_and_go_on, press_at_call
-from tests.processes import finish, start
+from tests.support.cli.pressed_keys import press_and_go_on, press_at_call
+from tests.support.processes import finish, start
 
 
 def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> None:

@@ -30,10 +30,10 @@ from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ExerciseOutcome
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.proof import solution
-from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
-from tests.course.student import CHECKSUM, HEADER, start_lab, without_seconds
-from tests.processes import Process
-from tests.trees import tree_of
+from tests.support.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
+from tests.support.course.student import CHECKSUM, HEADER, start_lab, without_seconds
+from tests.support.processes import Process
+from tests.support.trees import tree_of
 
 SCHEMA = json.loads((PROJECT / "docs" / "lab-check-1.schema.json").read_text())
 MIXED = f"""\

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
+from tests.support.cli.command_line import PROGRAM, CommandLine, Run, environment
 
 LINES = b"".join(b"key%d:%s\n" % (number % 7, b"v" * 50) for number in range(400))
 COMMANDS = {

@@ -12,7 +12,7 @@ from kminilog.cli.ls.look import (
 from kminilog.cli.ls.page import LIMITS, render_log_dir
 from kminilog.course.steps.page import BytesTable, FieldRow
 from kminilog.pages import PAGE_BYTES
-from tests.cli.looked_at import (
+from tests.support.cli.looked_at import (
     lane_words,
     of_class,
     path_numbers,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 
 from kminilog.format.dialect import Dialect
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.cli.looked_at import (
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.looked_at import (
     PLANS,
     Plan,
     lane_words,
@@ -22,7 +22,7 @@ from tests.cli.looked_at import (
     shown,
     tree,
 )
-from tests.damage import flip_byte, index_entries
+from tests.support.damage import flip_byte, index_entries
 
 
 @settings(max_examples=25)

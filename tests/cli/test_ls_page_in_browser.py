@@ -5,9 +5,9 @@ import pytest
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_file import write_group
 from kminilog.format.names import TopicPartition
-from tests.browser import LOW_CONTRAST, Page
-from tests.cli.command_line import CommandLine
-from tests.cli.looked_at import Plan, make
+from tests.support.browser import LOW_CONTRAST, Page
+from tests.support.cli.command_line import CommandLine
+from tests.support.cli.looked_at import Plan, make
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = [(390, 844), (1280, 800), (1920, 1080)]

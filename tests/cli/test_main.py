@@ -14,7 +14,13 @@ import kminilog as package
 from kminilog.cli.ls import command as ls
 from kminilog.cli.main import COMMANDS
 from kminilog.storage.publish.manifests import committed_manifests
-from tests.cli.command_line import PROGRAM, PROJECT, CommandLine, assert_one_line, environment
+from tests.support.cli.command_line import (
+    PROGRAM,
+    PROJECT,
+    CommandLine,
+    assert_one_line,
+    environment,
+)
 
 HEAVY = {
     "pyspark",

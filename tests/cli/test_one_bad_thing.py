@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
-from tests.cli.command_line import CommandLine, Run, assert_one_line
-from tests.damage import files_of
+from tests.support.cli.command_line import CommandLine, Run, assert_one_line
+from tests.support.damage import files_of
 
 END = ["--config", "consumer.timeout.ms=0"]
 

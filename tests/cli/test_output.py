@@ -13,12 +13,12 @@ import pytest
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.text import FIELD_COLOURS
-from tests.cli.command_line import PROGRAM, CommandLine, Run, environment, on_a_terminal
-from tests.cli.hostile_plugins import TRICKS
-from tests.damage import flip_byte
+from tests.support.cli.command_line import PROGRAM, CommandLine, Run, environment, on_a_terminal
+from tests.support.cli.hostile_plugins import TRICKS
+from tests.support.damage import flip_byte
 
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-PLUGIN = "tests.cli.hostile_plugins.Partitioner"
+PLUGIN = "tests.support.cli.hostile_plugins.Partitioner"
 END = ["--config", "consumer.timeout.ms=0"]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from kminilog import pages
 from kminilog.cli.shared.output_files import write_output
-from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
-from tests.unreadable import without_privileges
+from tests.support.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
+from tests.support.unreadable import without_privileges
 
 WRITERS = [["verify", "--report"], ["ls", "--html"], ["step", "murmur2", "--html"]]
 each_writer = pytest.mark.parametrize("writer", WRITERS, ids=" ".join)

@@ -7,7 +7,7 @@ import pytest
 
 from kminilog.course.steps.choice import RULES_WITHOUT_KEY
 from kminilog.partitioners.registry import PARTITIONERS
-from tests.cli.command_line import assert_one_line
+from tests.support.cli.command_line import assert_one_line
 
 EXAMPLES = "kminilog.partitioners.examples"
 NO_LEADER = ["--partitions", 1, "--unavailable", 0]

@@ -22,9 +22,9 @@ from kminilog.format.message import encode
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
-from tests.damage import files_of
-from tests.processes import Process
+from tests.support.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
+from tests.support.damage import files_of
+from tests.support.processes import Process
 
 ALWAYS_TWO = "kminilog.partitioners.examples.AlwaysTwo"
 

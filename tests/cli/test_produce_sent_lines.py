@@ -13,7 +13,7 @@ import pytest
 
 from kminilog.format.message import Message
 from kminilog.storage.log_dir_writer import LogDirWriter
-from tests.cli.command_line import CommandLine, Run
+from tests.support.cli.command_line import CommandLine, Run
 
 PARTITIONS = 2
 LINES = 24

@@ -20,8 +20,8 @@ from kminilog.cli.shared import progress
 from kminilog.cli.shared.engines import spark_at_work
 from kminilog.cli.shared.interrupts import interrupts_heard
 from kminilog.progress import TasksDone
-from tests.cli.command_line import PROGRAM, CommandLine, environment
-from tests.processes import Process
+from tests.support.cli.command_line import PROGRAM, CommandLine, environment
+from tests.support.processes import Process
 
 
 def run_on_a_terminal(

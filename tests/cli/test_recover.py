@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from kminilog.format.dialect import Dialect
-from tests.cli.command_line import CommandLine, assert_one_line
 from tests.cli.test_verify_commands import FAULTS, samples_of
-from tests.damage import cut_to, files_of, flip_byte, later_message, message_positions
-from tests.verification.faults import Spot
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.damage import cut_to, files_of, flip_byte, later_message, message_positions
+from tests.support.verification.faults import Spot
 
 FIELDS = {
     "topic",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.damage import files_of, flip_byte
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.damage import files_of, flip_byte
 
 SEGMENTS = [f"{base_offset:020d}" for base_offset in (0, 5, 11, 16)]  # of `orders`
 SIZES = [192, 196, 170, 102]

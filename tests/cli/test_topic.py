@@ -11,8 +11,8 @@ from kminilog.config import topic_settings
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.damage import files_of
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.damage import files_of
 
 DESCRIPTION = {"topic", "dialect", "config", "partitions"}
 PARTITION = {"partition", "log_start_offset", "log_end_offset", "size_bytes", "segments"}

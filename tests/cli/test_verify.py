@@ -15,8 +15,8 @@ import kminilog
 from kminilog.cli.verify import command as verify
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
-from tests.cli.command_line import assert_one_line
-from tests.damage import files_of, fix_crc, flip_byte, message_positions
+from tests.support.cli.command_line import assert_one_line
+from tests.support.damage import files_of, fix_crc, flip_byte, message_positions
 
 FIELDS = {"verdict", "engine", "seconds", "scope", "checked", "unchecked"}
 FIELDS |= {"conservation", "partitions", "findings"}

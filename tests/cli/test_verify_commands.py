@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.verification.commands import quoted
-from tests.cli.command_line import CommandLine, Run
 from tests.cli.test_ingest import without_progress
-from tests.damage import cut_to, flip_byte
-from tests.log_content import Content, write_anew
-from tests.verification.faults import (
+from tests.support.cli.command_line import CommandLine, Run
+from tests.support.damage import cut_to, flip_byte
+from tests.support.log_content import Content, write_anew
+from tests.support.verification.faults import (
     FILE_FAULTS,
     INDEX_FAULTS,
     MESSAGE_FAULTS,

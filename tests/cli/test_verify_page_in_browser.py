@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.browser import LOW_CONTRAST, Page
-from tests.cli.command_line import CommandLine
-from tests.log_content import Content, write_anew
+from tests.support.browser import LOW_CONTRAST, Page
+from tests.support.cli.command_line import CommandLine
+from tests.support.log_content import Content, write_anew
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = [(390, 844), (1280, 800), (1920, 1080)]

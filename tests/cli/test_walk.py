@@ -24,10 +24,10 @@ from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.text import columns, shown
-from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
 from tests.cli.test_cluster import Cluster
 from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory
 from tests.cli.test_output import RAW
+from tests.support.cli.command_line import PROGRAM, CommandLine, Run, environment
 
 __all__ = ["working_directory"]
 

@@ -13,9 +13,9 @@ from kminilog.cli.shared.output import width, write_line
 from kminilog.cli.step.command import SCENES
 from kminilog.course.marks import Mark, marks_as_csv
 from kminilog.text import COMMAND, Span, StyledText, columns, folded
-from tests.cli.command_line import CommandLine
-from tests.course.student import HEADER, start_lab
-from tests.damage import flip_byte
+from tests.support.cli.command_line import CommandLine
+from tests.support.course.student import HEADER, start_lab
+from tests.support.damage import flip_byte
 
 WIDE = 10_000
 SCRIPTS = re.compile("[\u3000-\u9fff\uff00-\uffef]|[^ \u3000-\u9fff\uff00-\uffef]+")

@@ -12,8 +12,8 @@ from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic, new_topic_id, write_topic
-from tests.cluster.clusters import ORDERS, SETTINGS, request
-from tests.damage import flip_byte
+from tests.support.cluster.clusters import ORDERS, SETTINGS, request
+from tests.support.damage import flip_byte
 
 TOPIC = Topic("orders", 2, KAFKA, SETTINGS)
 OTHER = TopicPartition("orders", 1)

@@ -18,7 +18,7 @@ from kminilog.cluster.requests import Produced
 from kminilog.errors import LeaderNotAvailableError, NotLeaderForPartitionError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
-from tests.cluster.clusters import (
+from tests.support.cluster.clusters import (
     open_cluster,
     pairs_on,
     replicate_until_quiet,

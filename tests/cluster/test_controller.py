@@ -7,7 +7,7 @@ from kminilog.cluster.controller import place_replicas
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import TopicExistsError
 from kminilog.storage.topics import Topic
-from tests.cluster.clusters import open_cluster
+from tests.support.cluster.clusters import open_cluster
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

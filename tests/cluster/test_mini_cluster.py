@@ -31,7 +31,7 @@ from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.files import append_to
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic
-from tests.cluster.clusters import (
+from tests.support.cluster.clusters import (
     ORDERS,
     open_cluster,
     pairs_on,

@@ -25,7 +25,7 @@ from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
-from tests.cluster.clusters import (
+from tests.support.cluster.clusters import (
     ORDERS,
     open_cluster,
     pairs_on,
@@ -34,7 +34,7 @@ from tests.cluster.clusters import (
     request,
     values_on,
 )
-from tests.damage import flip_byte
+from tests.support.damage import flip_byte
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

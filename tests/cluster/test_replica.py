@@ -10,7 +10,7 @@ from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.partition_log import PartitionLog
-from tests.cluster.clusters import ORDERS, SETTINGS, request
+from tests.support.cluster.clusters import ORDERS, SETTINGS, request
 
 
 def replica(

@@ -8,7 +8,7 @@ from kminilog.errors import CorruptBytesError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.cluster.clusters import ORDERS, request
+from tests.support.cluster.clusters import ORDERS, request
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.columns.arrow_columns import Column, blocks
-from tests.columns.strategies import column_of
+from tests.support.columns.strategies import column_of
 
 ROWS = st.lists(st.none() | st.binary(max_size=20), max_size=40)
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from kminilog.columns import boundaries
 from kminilog.columns.boundaries import find_beginnings
 from kminilog.format.message import decode
-from tests.columns.strategies import both_dialects, log_of, messages
-from tests.damage import message_positions
+from tests.support.columns.strategies import both_dialects, log_of, messages
+from tests.support.damage import message_positions
 
 
 def hints_for(draw, positions: list[int], size: int) -> np.ndarray:

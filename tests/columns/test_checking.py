@@ -11,8 +11,8 @@ from kminilog.columns.boundaries import NO_HINTS, find_beginnings
 from kminilog.columns.checking import check
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import CODECS, Message, encode, scan
-from tests.columns.strategies import both_dialects, crc_of, each_library, log_of, messages
-from tests.damage import message_positions
+from tests.support.columns.strategies import both_dialects, crc_of, each_library, log_of, messages
+from tests.support.damage import message_positions
 
 
 def assert_same_as_scan(dialect: Dialect, data: bytes, hints: np.ndarray = NO_HINTS) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.columns import crc
-from tests.columns.strategies import LIBRARIES, crc_of, each_library
+from tests.support.columns.strategies import LIBRARIES, crc_of, each_library
 
 PIECES = st.lists(st.binary(max_size=40) | st.integers(0, 70_000).map(bytes), max_size=40)
 

@@ -8,8 +8,8 @@ from kminilog.columns.checking import read_structure
 from kminilog.columns.decoding import SCHEMA, to_batch
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import Message, encode, scan
-from tests.columns.strategies import both_dialects, log_of, messages
-from tests.damage import message_positions
+from tests.support.columns.strategies import both_dialects, log_of, messages
+from tests.support.damage import message_positions
 
 
 def decode(dialect, content, hints=NO_HINTS, start_position=0):

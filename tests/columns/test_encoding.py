@@ -10,7 +10,7 @@ from kminilog.columns.encoding import encode_columns
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import encoded_bytes
-from tests.columns.strategies import (
+from tests.support.columns.strategies import (
     both_dialects,
     columns_of,
     crc_of,

@@ -13,8 +13,8 @@ from kminilog.columns.unnumbered import put_numbers
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.storage.publish.fingerprints import RangeSums
-from tests.columns.strategies import both_dialects, log_of, messages
-from tests.damage import message_positions
+from tests.support.columns.strategies import both_dialects, log_of, messages
+from tests.support.damage import message_positions
 
 OFFSETS = st.integers(0, 40) | st.sampled_from([2**31, 2**62, 2**63 - 1, -1, -(2**63)])
 

@@ -20,8 +20,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CODECS, Message, encode, scan
 from kminilog.storage.segment import Segment
-from tests.columns.strategies import both_dialects, messages
-from tests.damage import encode_entries, message_positions
+from tests.support.columns.strategies import both_dialects, messages
+from tests.support.damage import encode_entries, message_positions
 
 Row = tuple[int, int, bytes | None, bytes | None]
 

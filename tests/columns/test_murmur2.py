@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kminilog.columns.murmur2 import partition_column
 from kminilog.format.hashing import murmur2, to_positive
-from tests.columns.strategies import column_of
+from tests.support.columns.strategies import column_of
 
 MIXED = st.lists(st.none() | st.binary(max_size=40) | st.text(max_size=9).map(str.encode))
 EQUAL = st.integers(0, 20).flatmap(lambda n: st.lists(st.binary(min_size=n, max_size=n)))

@@ -16,7 +16,7 @@ from kminilog.format.hashing import murmur2, to_positive
 from kminilog.format.java_hashing import java_hash
 from kminilog.partitioners.keyed_rules import KEYED_RULES
 from kminilog.partitioners.registry import PARTITIONERS
-from tests.columns.strategies import column_of
+from tests.support.columns.strategies import column_of
 
 KEYS = st.lists(st.none() | st.binary(max_size=20) | st.text(max_size=9).map(str.encode))
 PARTITIONS = st.sampled_from([1, 2, 3, 7, 64, 100_000])

@@ -19,8 +19,8 @@ from kminilog.storage import segment_scan
 from kminilog.storage.segment import Segment
 from kminilog.verification import segment_checks as plain
 from kminilog.verification.summaries import KeyedPartition, PlacedRange, everywhere
-from tests.columns.strategies import both_dialects, log_of, messages
-from tests.damage import encode_entries, index_entries, message_positions
+from tests.support.columns.strategies import both_dialects, log_of, messages
+from tests.support.damage import encode_entries, index_entries, message_positions
 
 ORDERS_1 = TopicPartition("orders", 1)
 WINDOWS = st.sampled_from([1, 40, 200, 1 << 16])

@@ -23,8 +23,8 @@ from kminilog.storage.recovery import describe, plan_recovery
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScanner
 from kminilog.storage.topics import Topic
-from tests.columns.strategies import both_dialects, crc_of, each_library, log_of, messages
-from tests.damage import later_message, message_positions
+from tests.support.columns.strategies import both_dialects, crc_of, each_library, log_of, messages
+from tests.support.damage import later_message, message_positions
 
 ORDERS = TopicPartition("orders", 0)
 WINDOWS = st.sampled_from([1, 40, 200, 1 << 16])

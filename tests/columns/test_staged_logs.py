@@ -41,10 +41,10 @@ from kminilog.storage.publish.publication import (
 )
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
-from tests.columns.strategies import both_dialects
-from tests.damage import files_of
-from tests.properties.expected_layout import KeyValue
-from tests.properties.strategies import key_values, settings_that_hold
+from tests.support.columns.strategies import both_dialects
+from tests.support.damage import files_of
+from tests.support.properties.expected_layout import KeyValue
+from tests.support.properties.strategies import key_values, settings_that_hold
 
 ORDERS_0 = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)

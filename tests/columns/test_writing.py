@@ -19,9 +19,9 @@ from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
-from tests.columns.strategies import both_dialects, columns_of, messages
-from tests.damage import files_of
-from tests.properties.strategies import key_values, settings_that_hold
+from tests.support.columns.strategies import both_dialects, columns_of, messages
+from tests.support.damage import files_of
+from tests.support.properties.strategies import key_values, settings_that_hold
 
 ORDERS = TopicPartition("orders", 0)
 Open = Callable[[Path], PartitionLog]

@@ -16,7 +16,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
-from tests.conformance.kafka_oracle import run_java
+from tests.support.conformance.kafka_oracle import run_java
 from tests.verification.test_index_rule import kafkas_entries
 
 pytestmark = pytest.mark.conformance

@@ -15,7 +15,7 @@ import pytest
 from kminilog.consumer.assignors.interface import Assignment, Member
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.format.names import TopicPartition, parse_topic_partition
-from tests.conformance.wheel_oracles import kafka_python, require, run_java
+from tests.support.conformance.wheel_oracles import kafka_python, require, run_java
 
 pytestmark = pytest.mark.conformance
 

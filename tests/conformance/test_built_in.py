@@ -16,8 +16,8 @@ from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from tests.conformance.wheel_oracles import require, run_java
-from tests.producer.small_cluster import TOPIC, SmallCluster, small_cluster
+from tests.support.conformance.wheel_oracles import require, run_java
+from tests.support.producer.small_cluster import TOPIC, SmallCluster, small_cluster
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("without_fsync")]
 

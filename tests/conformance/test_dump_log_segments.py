@@ -16,10 +16,10 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.cli.command_line import CommandLine
-from tests.conformance.kafka_oracle import dump_log_segments
-from tests.damage import cut_to, flip_byte, zero_range
-from tests.shared_data import shared_file
+from tests.support.cli.command_line import CommandLine
+from tests.support.conformance.kafka_oracle import dump_log_segments
+from tests.support.damage import cut_to, flip_byte, zero_range
+from tests.support.shared_data import shared_file
 
 pytestmark = pytest.mark.conformance
 

@@ -7,14 +7,12 @@ import pytest
 
 from kminilog.format.dialect import Dialect
 from kminilog.storage.log_dir import LogDir
-from tests.conformance.wheel_oracles import flights, require
-from tests.jobs.spark.conftest import spark as session
+from tests.support.conformance.wheel_oracles import flights, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.conformance, pytest.mark.spark, pytest.mark.xdist_group("spark")]
-spark = session
 COUNT = 336_776
 
 

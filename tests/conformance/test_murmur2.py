@@ -8,7 +8,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2
 from kminilog.partitioners.registry import make_partitioner
-from tests.conformance.wheel_oracles import (
+from tests.support.conformance.wheel_oracles import (
     kafka_python_murmur2,
     librdkafka_murmur2_partition,
     require,

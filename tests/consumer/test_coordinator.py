@@ -27,7 +27,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
-from tests.processes import finish, kill, read_line, start
+from tests.support.processes import finish, kill, read_line, start
 
 PROCESS = "consumer.member_process"
 ORDERS_0 = TopicPartition("orders", 0)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.cli.command_line import PROGRAM, environment
-from tests.processes import Process
+from tests.support.cli.command_line import PROGRAM, environment
+from tests.support.processes import Process
 
 MESSAGES, PARTITIONS = 40_000, 12
 Place = tuple[int, int]

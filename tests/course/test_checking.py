@@ -13,8 +13,8 @@ from kminilog.course.judging.limits import CPU_SECONDS
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import all_labs, checks_of, exercise_of, lab_of
-from tests.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
-from tests.trees import tree_of
+from tests.support.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
+from tests.support.trees import tree_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from kminilog.course.judging import checking
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.proof import exposed_in
-from tests.course.student import CHECKSUM, outcomes_of, sentence_of, start_lab
+from tests.support.course.student import CHECKSUM, outcomes_of, sentence_of, start_lab
 
 PLAIN = "bytes(11) + b'\\x17' + bytes(4) + b'\\0\\0\\0\\0\\0\\1kvalue'"
 

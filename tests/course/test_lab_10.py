@@ -12,7 +12,7 @@ from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import RIGHT, answers_to, checks_of, exercise_of, lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
-from tests.course.student import start_lab, told
+from tests.support.course.student import start_lab, told
 
 README = Catalogue("en").readme(lab_of(10)).read_text()
 CLASSES = re.findall(r"`([a-z-]+)`", README.split("The classes are ")[1].split("```")[0])

@@ -8,7 +8,7 @@ another one, in the last column, or passed.
 import pytest
 
 from kminilog.course.judging.outcome import ERROR, FAIL
-from tests.course.student import start_lab, told
+from tests.support.course.student import start_lab, told
 
 HEADER = "from struct import pack\ndef header(offset, content):\n"
 CONTENT = """\

@@ -19,7 +19,7 @@ from kminilog.course.material import (
 )
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import FindingClass
-from tests.course.student import start_lab, told
+from tests.support.course.student import start_lab, told
 
 HOLDS = """\
 def holds(counts):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kminilog.course.judging.outcome import ERROR, FAIL
-from tests.course.student import start_lab, told
+from tests.support.course.student import start_lab, told
 
 KEYED = """\
 from kminilog.format.hashing import murmur2, to_positive

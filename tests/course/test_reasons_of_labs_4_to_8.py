@@ -6,7 +6,7 @@
 import pytest
 
 from kminilog.course.judging.outcome import FAIL
-from tests.course.student import start_lab, told
+from tests.support.course.student import start_lab, told
 
 SLOT = """\
 from math import isqrt

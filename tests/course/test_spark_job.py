@@ -19,9 +19,9 @@ from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.judging.spark_job import KILLED, first_finding, prepare
 from kminilog.course.material import RIGHT, WRONG, exercise_of, lab_of
 from kminilog.course.work_folder import WorkFolder
-from tests.cli.command_line import assert_one_line
 from tests.cli.test_lab import lab
-from tests.course.student import outcomes_of, sentence_of, start_lab
+from tests.support.cli.command_line import assert_one_line
+from tests.support.course.student import outcomes_of, sentence_of, start_lab
 
 JOB = exercise_of("9.2")
 BY_SOURCE = lab_of(9).folder / RIGHT / "ingest_data_source.py"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kminilog.errors import CorruptLogError
-from tests.crash.small_log import (
+from tests.support.crash.small_log import (
     ORDERS_0,
     SmallLog,
     assert_never_a_wrong_message,
@@ -23,7 +23,7 @@ from tests.crash.small_log import (
     stop_uncleanly,
     write_small_log,
 )
-from tests.damage import OFFSET_BYTES, files_of, flip_byte, restore
+from tests.support.damage import OFFSET_BYTES, files_of, flip_byte, restore
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

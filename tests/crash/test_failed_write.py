@@ -12,8 +12,8 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.topics import Topic
-from tests.damage import files_of
-from tests.processes import finish, start
+from tests.support.damage import files_of
+from tests.support.processes import finish, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 

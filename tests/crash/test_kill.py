@@ -12,8 +12,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.crash.numbered_messages import numbered_message
-from tests.processes import kill, read_line, start
+from tests.support.crash.numbered_messages import numbered_message
+from tests.support.processes import kill, read_line, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 # What the topic is like, and how large the values are (0: as numbered_messages likes them).

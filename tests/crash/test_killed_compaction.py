@@ -17,7 +17,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import pending_path
 from kminilog.verification.report import verify_storage
-from tests.log_content import Content, content_of
+from tests.support.log_content import Content, content_of
 
 JOBS, PARTITIONS, LINES = 5, 60, 600
 STAGING, PUBLISHING = "staging", "publishing"

@@ -15,11 +15,18 @@ from pathlib import Path
 import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
-from tests.cli.command_line import Run, assert_one_line
-from tests.crash.failing_partitioner import KillsItsExecutor
-from tests.crash.killed_job import EXECUTOR, STAGING, Progress, environment, kill_all, kill_one
-from tests.crash.plain_parser import messages_in
-from tests.damage import files_of
+from tests.support.cli.command_line import Run, assert_one_line
+from tests.support.crash.failing_partitioner import KillsItsExecutor
+from tests.support.crash.killed_job import (
+    EXECUTOR,
+    STAGING,
+    Progress,
+    environment,
+    kill_all,
+    kill_one,
+)
+from tests.support.crash.plain_parser import messages_in
+from tests.support.damage import files_of
 
 MASTER = "local-cluster[2,1,1024]"
 ROWS, FILES, PARTITIONS = 40_000, 4, 3
@@ -36,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator["subprocess.Po
     scratch = tmp_path_factory.mktemp("cluster")
     with open(scratch / "stderr", "w") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.cluster_process", MASTER],
+            [sys.executable, "-m", "tests.support.crash.cluster_process", MASTER],
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

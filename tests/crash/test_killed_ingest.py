@@ -29,9 +29,10 @@ from kminilog.jobs.spark.runtime.session import existing_session
 from kminilog.storage.lock import LockWait
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
-from tests.cli.command_line import CommandLine
-from tests.crash.failing_partitioner import FailsOnce
-from tests.crash.killed_job import (
+from tests.jobs.spark.test_standalone import cluster, environments
+from tests.support.cli.command_line import CommandLine
+from tests.support.crash.failing_partitioner import FailsOnce
+from tests.support.crash.killed_job import (
     AGAIN,
     ALONE,
     COMMITTER,
@@ -49,14 +50,12 @@ from tests.crash.killed_job import (
     kill_all,
     start_ingest,
 )
-from tests.crash.plain_parser import messages_in
-from tests.crash.writing_dataframes import write
-from tests.jobs.spark.conftest import spark
-from tests.jobs.spark.standalone import StandaloneCluster
-from tests.jobs.spark.test_standalone import cluster, environments
-from tests.log_content import content_of
+from tests.support.crash.plain_parser import messages_in
+from tests.support.crash.writing_dataframes import write
+from tests.support.jobs.spark.standalone import StandaloneCluster
+from tests.support.log_content import content_of
 
-__all__ = ["cluster", "environments", "spark"]
+__all__ = ["cluster", "environments"]
 
 ROWS, FILES, BEFORE = 40_000, 4, 500
 PARTITIONS = 3
@@ -248,7 +247,7 @@ class WriteRound(Round):
 
     def start(self, scratch: Path) -> Job:
         words = ["write", self.log_dir, "job", self.source, self.master]
-        return Job(self.log_dir, "job", scratch, "tests.crash.writing_dataframes", *words)
+        return Job(self.log_dir, "job", scratch, "tests.support.crash.writing_dataframes", *words)
 
     def run_again(self) -> None:
         session = existing_session()

@@ -11,9 +11,9 @@ import pytest
 
 from kminilog.format.dialect import DIALECTS
 from kminilog.storage.log_dir import LogDir
-from tests.cli.command_line import CommandLine
-from tests.crash.failing_partitioner import Waits
-from tests.crash.killed_job import (
+from tests.support.cli.command_line import CommandLine
+from tests.support.crash.failing_partitioner import Waits
+from tests.support.crash.killed_job import (
     ALONE,
     COMMITTER,
     DRIVER,
@@ -25,8 +25,8 @@ from tests.crash.killed_job import (
     kill_all,
     start_ingest,
 )
-from tests.crash.writing_dataframes import ROWS_A_BATCH
-from tests.log_content import content_of
+from tests.support.crash.writing_dataframes import ROWS_A_BATCH
+from tests.support.log_content import content_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 LOAD = [b"k: load %d" % n for n in range(200)]
@@ -53,7 +53,7 @@ class Both:
     def begin_stream(self, name: str) -> Job:
         words = ["stream", self.log_dir, self.directory / "checkpoint", self.directory / "stop"]
         scratch = self.directory / name
-        return Job(self.log_dir, name, scratch, "tests.crash.writing_dataframes", *words)
+        return Job(self.log_dir, name, scratch, "tests.support.crash.writing_dataframes", *words)
 
     def wait_for_batches(self) -> None:
         """Wait until the stream has written BATCHES more."""

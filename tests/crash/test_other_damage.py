@@ -6,7 +6,7 @@ import pytest
 from kminilog.errors import CorruptLogError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
-from tests.crash.small_log import (
+from tests.support.crash.small_log import (
     MESSAGES,
     ORDERS_0,
     SmallLog,
@@ -17,7 +17,7 @@ from tests.crash.small_log import (
     stop_uncleanly,
     write_small_log,
 )
-from tests.damage import (
+from tests.support.damage import (
     CRC_END,
     SIZE_END,
     cut_to,
@@ -27,7 +27,7 @@ from tests.damage import (
     restore,
     zero_range,
 )
-from tests.properties.expected_layout import encode_message
+from tests.support.properties.expected_layout import encode_message
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

@@ -8,11 +8,8 @@ import json
 
 import pytest
 
-from tests.cli.command_line import CommandLine
-from tests.jobs.spark.conftest import spark
-from tests.processes import finish, read_line, start
-
-__all__ = ["spark"]
+from tests.support.cli.command_line import CommandLine
+from tests.support.processes import finish, read_line, start
 
 PLANS, PARTITIONS, ROWS = ["sorted", "runs", "sorted"], 3, 3000
 

@@ -14,9 +14,9 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
-from tests.crash.numbered_messages import numbered_messages
-from tests.crash.watching import PARTITIONS, Watched, job_size, log_end, watch
-from tests.processes import finish, read_line, start
+from tests.support.crash.numbered_messages import numbered_messages
+from tests.support.crash.watching import PARTITIONS, Watched, job_size, log_end, watch
+from tests.support.processes import finish, read_line, start
 
 SETTINGS = TopicSettings(segment_bytes=700, index_interval_bytes=200)
 

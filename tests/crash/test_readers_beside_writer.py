@@ -15,9 +15,9 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
-from tests.crash.following import Followed, follow
-from tests.crash.numbered_messages import numbered_messages
-from tests.processes import finish, read_line, start
+from tests.support.crash.following import Followed, follow
+from tests.support.crash.numbered_messages import numbered_messages
+from tests.support.processes import finish, read_line, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 READ_SIZES = [1, 700]

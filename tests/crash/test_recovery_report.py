@@ -7,8 +7,8 @@ import pytest
 
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import read_checkpoint
-from tests.crash.numbered_messages import numbered_messages
-from tests.crash.small_log import (
+from tests.support.crash.numbered_messages import numbered_messages
+from tests.support.crash.small_log import (
     MESSAGES,
     ORDERS_0,
     SmallLog,
@@ -18,7 +18,7 @@ from tests.crash.small_log import (
     stop_uncleanly,
     write_small_log,
 )
-from tests.damage import cut_to, encode_entries, files_of
+from tests.support.damage import cut_to, encode_entries, files_of
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.small_log import (
+from tests.support.crash.small_log import (
     MESSAGES,
     ORDERS_0,
     SmallLog,
@@ -15,7 +15,7 @@ from tests.crash.small_log import (
     stop_uncleanly,
     write_small_log,
 )
-from tests.damage import cut_to, files_of, restore
+from tests.support.damage import cut_to, files_of, restore
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

@@ -24,7 +24,7 @@ from kminilog.format.message import (
     scan,
 )
 from kminilog.verification.damage_scan import repaired_size
-from tests.damage import crc32c, later_message
+from tests.support.damage import crc32c, later_message
 
 dialects = st.sampled_from(sorted(DIALECTS.values(), key=str))
 keys = st.none() | st.binary(max_size=80)

@@ -19,7 +19,7 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
-from tests.shared_data import shared_file
+from tests.support.shared_data import shared_file
 
 SEGMENT = "kafka-0.8-segment/00000000000000000000.log"
 INDEX_SHA256 = "c6607fe90ee0b1cb63e504e1dba61b423d8c21ebf323ae38b6295c2a89907d5b"

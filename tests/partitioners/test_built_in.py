@@ -10,7 +10,7 @@ from kminilog.config import complete_config
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.built_in import BuiltIn, Load
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from tests.partitioners.situations import (
+from tests.support.partitioners.situations import (
     SEEDS,
     SITUATIONS,
     TOPIC,

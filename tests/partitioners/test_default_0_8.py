@@ -13,7 +13,7 @@ from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionErro
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from tests.partitioners.situations import (
+from tests.support.partitioners.situations import (
     JAVA_SITUATIONS,
     SEEDS,
     TOPIC,

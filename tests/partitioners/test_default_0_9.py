@@ -7,7 +7,7 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.default_0_9 import Default09
-from tests.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
+from tests.support.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
 
 # With a counter that starts at 0.
 RULES = {

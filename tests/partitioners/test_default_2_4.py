@@ -10,7 +10,7 @@ from kminilog.partitioners.default_2_4 import Default24
 from kminilog.partitioners.dry_run import OpenBatches
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.partitioners.placement import Placement
-from tests.partitioners.situations import (
+from tests.support.partitioners.situations import (
     SEEDS,
     SITUATIONS,
     TOPIC,

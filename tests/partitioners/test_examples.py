@@ -15,7 +15,7 @@ from kminilog.errors import (
 from kminilog.partitioners.examples import AlwaysTwo, DocumentedExample
 from kminilog.partitioners.registry import make_partitioner
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from tests.partitioners.situations import (
+from tests.support.partitioners.situations import (
     JAVA_SITUATIONS,
     SITUATIONS,
     TOPIC,

@@ -8,7 +8,7 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.random_choice import RandomChoice
-from tests.partitioners.situations import (
+from tests.support.partitioners.situations import (
     SITUATIONS,
     TOPIC,
     Drawn,

@@ -8,7 +8,7 @@ from kminilog.partitioners.dry_run import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from tests.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
+from tests.support.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
 
 IN_LISTED_ORDER = Exactly([2, 0, 2, 0])
 RULES = {

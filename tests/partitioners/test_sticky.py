@@ -7,7 +7,7 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.sticky import StickyCache, StickyPartitionCache, UniformSticky
-from tests.partitioners.situations import (
+from tests.support.partitioners.situations import (
     SEEDS,
     SITUATIONS,
     TOPIC,

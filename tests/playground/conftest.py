@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.playground.site import started_host, write_site
+from tests.support.playground.site import started_host, write_site
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from kminilog.cli.main import main
 from kminilog.course.material import all_labs, lab_of, labs_folder
 from kminilog.course.work_folder import WorkFolder
-from tests.damage import flip_byte
-from tests.playground.site import runtime
+from tests.support.damage import flip_byte
+from tests.support.playground.site import runtime
 
 pytestmark = pytest.mark.xdist_group("playground")
 LABS = [lab for lab in all_labs() if not any(each.needs_spark for each in lab.exercises)][:8]

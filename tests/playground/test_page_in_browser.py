@@ -23,9 +23,9 @@ from kminilog.course.material import RIGHT, WRONG, answers_to, exercise_of, lab_
 from kminilog.course.proof import solution
 from kminilog.course.steps.document import digest
 from kminilog.course.work_folder import WorkFolder
-from tests.browser import LOW_CONTRAST, Page, wait_until
-from tests.playground.site import PROJECT, runtime
-from tests.test_readme import shown_commands
+from tests.docs.test_readme import shown_commands
+from tests.support.browser import LOW_CONTRAST, Page, wait_until
+from tests.support.playground.site import PROJECT, runtime
 
 pytestmark = pytest.mark.xdist_group("playground")
 SECONDS = 120

@@ -23,7 +23,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor
 from kminilog.producer.record import ProducerRecord, RecordMetadata
-from tests.producer.small_cluster import TOPIC, SmallCluster, small_cluster
+from tests.support.producer.small_cluster import TOPIC, SmallCluster, small_cluster
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 LONG_MS = 10**9

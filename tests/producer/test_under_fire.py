@@ -6,7 +6,7 @@ The same with a million messages is in the benchmarks.
 import pytest
 
 from kminilog.format.dialect import DIALECTS
-from tests.producer.under_fire import send_under_fire
+from tests.support.producer.under_fire import send_under_fire
 
 MESSAGES = 50_000
 

@@ -19,8 +19,8 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
-from tests.damage import files_of, index_entries, offsets_in
-from tests.properties.strategies import key_values, settings_that_hold
+from tests.support.damage import files_of, index_entries, offsets_in
+from tests.support.properties.strategies import key_values, settings_that_hold
 
 ORDERS_0 = TopicPartition("orders", 0)
 

@@ -14,9 +14,9 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.topics import Topic
-from tests.damage import files_of
-from tests.properties.expected_layout import KeyValue
-from tests.properties.strategies import expected_log, key_values, settings_that_hold
+from tests.support.damage import files_of
+from tests.support.properties.expected_layout import KeyValue
+from tests.support.properties.strategies import expected_log, key_values, settings_that_hold
 
 ORDERS_0 = TopicPartition("orders", 0)
 START_OFFSETS = [0, 1, 368_769]

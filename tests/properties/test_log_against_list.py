@@ -28,9 +28,9 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
-from tests.damage import files_of
-from tests.properties.expected_layout import KeyValue, encode_message
-from tests.properties.strategies import expected_log, key_values, settings_that_hold
+from tests.support.damage import files_of
+from tests.support.properties.expected_layout import KeyValue, encode_message
+from tests.support.properties.strategies import expected_log, key_values, settings_that_hold
 
 ORDERS_0 = TopicPartition("orders", 0)
 NOW_MS = 10**9

@@ -14,9 +14,9 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from tests.damage import message_positions
-from tests.properties.expected_layout import KeyValue
-from tests.properties.strategies import key_values, settings_that_hold
+from tests.support.damage import message_positions
+from tests.support.properties.expected_layout import KeyValue
+from tests.support.properties.strategies import key_values, settings_that_hold
 
 ORDERS_0 = TopicPartition("orders", 0)
 Place = tuple[Path, int]

@@ -46,8 +46,8 @@ from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import SegmentSummary
-from tests.damage import flip_byte
-from tests.trees import tree_of
+from tests.support.damage import flip_byte
+from tests.support.trees import tree_of
 
 SETTINGS = TopicSettings(segment_bytes=1500, index_interval_bytes=100)
 JOBS = 7

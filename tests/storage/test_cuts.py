@@ -28,7 +28,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import Manifest, StagedPartition, committed_path
 from kminilog.storage.topics import Topic
-from tests.damage import flip_byte, message_positions
+from tests.support.damage import flip_byte, message_positions
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=200)

@@ -35,7 +35,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE, delete_directories
 from kminilog.storage.topics import Topic, new_topic_id, read_topic
 from kminilog.verification.report import verify_storage
-from tests.damage import files_of
+from tests.support.damage import files_of
 
 ORDERS_0 = TopicPartition("orders", 0)
 ORDERS_1 = TopicPartition("orders", 1)

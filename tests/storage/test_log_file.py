@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, decode, encode
 from kminilog.storage.log_file import find_message, scan_file, whole_messages
-from tests.damage import later_message
+from tests.support.damage import later_message
 
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 

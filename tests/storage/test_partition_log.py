@@ -25,7 +25,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.segment import Segment
-from tests.damage import files_of, later_message
+from tests.support.damage import files_of, later_message
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)

@@ -13,7 +13,7 @@ from kminilog.storage.cuts import truncate_log
 from kminilog.storage.notices import Gap
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from tests.damage import message_positions
+from tests.support.damage import message_positions
 
 ORDERS = TopicPartition("orders", 0)
 COUNT = 40

@@ -21,7 +21,7 @@ from kminilog.storage.recovery import (
     plan_recovery,
 )
 from kminilog.storage.segment_scan import PLAIN, scan_segment
-from tests.damage import later_message
+from tests.support.damage import later_message
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=256, index_interval_bytes=20)

@@ -17,8 +17,8 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.retention import delete_expired
-from tests.damage import flip_byte
-from tests.properties.strategies import expected_log, key_values
+from tests.support.damage import flip_byte
+from tests.support.properties.strategies import expected_log, key_values
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=100, index_interval_bytes=30)

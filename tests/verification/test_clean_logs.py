@@ -12,8 +12,8 @@ from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.retention import delete_expired
-from tests.properties.strategies import key_values, settings_that_hold
-from tests.verification.logs import ORDERS, check
+from tests.support.properties.strategies import key_values, settings_that_hold
+from tests.support.verification.logs import ORDERS, check
 
 
 @st.composite

@@ -21,7 +21,7 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.topics import Topic
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import Report, verify_storage
-from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=200, index_interval_bytes=60)

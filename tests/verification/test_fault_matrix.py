@@ -10,9 +10,9 @@ from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.summaries import PartitionSummary
-from tests.crash.small_log import SmallLog, write_small_log
-from tests.damage import files_of, flip_byte, index_entries, message_positions, restore
-from tests.verification.faults import (
+from tests.support.crash.small_log import SmallLog, write_small_log
+from tests.support.damage import files_of, flip_byte, index_entries, message_positions, restore
+from tests.support.verification.faults import (
     FILE_FAULTS,
     INDEX_FAULTS,
     MESSAGE_FAULTS,
@@ -21,7 +21,7 @@ from tests.verification.faults import (
     Slots,
     Spot,
 )
-from tests.verification.logs import check, found_in, write_log
+from tests.support.verification.logs import check, found_in, write_log
 
 pytestmark = pytest.mark.usefixtures("without_fsync", "without_writers")
 

@@ -31,8 +31,8 @@ from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import SmallFiles
 from kminilog.verification.report import verify_storage
-from tests.damage import cut_to, files_of, index_entries, restore
-from tests.verification.faults import (
+from tests.support.damage import cut_to, files_of, index_entries, restore
+from tests.support.verification.faults import (
     FILE_FAULTS,
     INDEX_FAULTS,
     MESSAGE_FAULTS,
@@ -40,9 +40,9 @@ from tests.verification.faults import (
     Slots,
     Spot,
 )
-from tests.verification.forgery import FORGERIES, Forger, Found
-from tests.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
-from tests.verification.logs import found_in
+from tests.support.verification.forgery import FORGERIES, Forger, Found
+from tests.support.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
+from tests.support.verification.logs import found_in
 
 SETTINGS = TopicSettings(segment_bytes=500, index_interval_bytes=60)
 RANGE = 7

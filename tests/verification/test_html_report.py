@@ -15,7 +15,7 @@ from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.html_report import ReportOrigin
 from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.report import Report
-from tests.browser import Page, started_browser
+from tests.support.browser import Page, started_browser
 
 NAME = "0" * 20
 HOSTILE = "\"'><script>alert(1)</script><!-- &amp; \x00\x1b\x85\u2028\udcff ]]>"

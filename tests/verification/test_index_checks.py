@@ -1,7 +1,7 @@
 import pytest
 
 from kminilog.verification.index_checks import IndexCheck
-from tests.damage import encode_entries
+from tests.support.damage import encode_entries
 
 INTERVAL = 100
 # Ten messages of 60 bytes from offset 0 on: every second one is due an entry, at 120, 240, ...

@@ -21,7 +21,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment
-from tests.damage import encode_entries, index_entries, message_positions
+from tests.support.damage import encode_entries, index_entries, message_positions
 
 ORDERS = TopicPartition("orders", 0)
 INTERVAL_BYTES = 100

@@ -38,7 +38,7 @@ from kminilog.verification import records
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report
-from tests.damage import cut_to, flip_byte, message_positions
+from tests.support.damage import cut_to, flip_byte, message_positions
 
 ROWS, PARTITIONS = 300, 2
 ORDERS_0 = TopicPartition("orders", 0)

@@ -24,8 +24,8 @@ from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from kminilog.verification.segment_checks import check_segment
-from tests.damage import cut_to, fix_crc, flip_byte, message_positions, offsets_in
-from tests.verification.faults import Spot, write_again
+from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions, offsets_in
+from tests.support.verification.faults import Spot, write_again
 
 SETTINGS = TopicSettings(segment_bytes=420, index_interval_bytes=60)
 PARTITIONS = 3

@@ -16,9 +16,9 @@ from kminilog.verification.findings import SAMPLE_COUNT
 from kminilog.verification.partition_checks import check_partition, join_segments
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import PartitionSummary
-from tests.damage import cut_to, flip_byte, message_positions, zero_range
-from tests.verification.faults import Expected
-from tests.verification.logs import ORDERS, SETTINGS, check, found_in, write_log
+from tests.support.damage import cut_to, flip_byte, message_positions, zero_range
+from tests.support.verification.faults import Expected
+from tests.support.verification.logs import ORDERS, SETTINGS, check, found_in, write_log
 
 LARGE = TopicSettings(segment_bytes=2400, index_interval_bytes=60)
 

@@ -19,7 +19,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
-from tests.damage import fix_crc, flip_byte
+from tests.support.damage import fix_crc, flip_byte
 
 ROWS = 120
 

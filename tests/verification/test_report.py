@@ -22,8 +22,8 @@ from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverag
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report, verify_storage
 from kminilog.verification.summaries import PartitionSummary
-from tests.damage import fix_crc, flip_byte, message_positions
-from tests.unreadable import CAUSES, without_privileges
+from tests.support.damage import fix_crc, flip_byte, message_positions
+from tests.support.unreadable import CAUSES, without_privileges
 
 ORDERS = Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=300))
 

@@ -18,9 +18,9 @@ from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import walk
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import SegmentSummary, everywhere
-from tests.damage import cut_to, encode_entries, flip_byte, later_message, message_positions
-from tests.shared_data import shared_file
-from tests.verification.logs import ORDERS, write_log
+from tests.support.damage import cut_to, encode_entries, flip_byte, later_message, message_positions
+from tests.support.shared_data import shared_file
+from tests.support.verification.logs import ORDERS, write_log
 
 INTERVAL = 4096
 NAME = "0" * 20

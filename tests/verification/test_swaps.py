@@ -14,7 +14,7 @@ from kminilog.storage.publish import fingerprints
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.records import read_small_files
 from kminilog.verification.swaps import name_swaps
-from tests.damage import message_positions
+from tests.support.damage import message_positions
 from tests.verification.test_lost_and_forged import ORDERS_0, PARTITIONS, ROWS, Scene
 
 RANGE = 10

@@ -9,8 +9,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.verification.summaries import PartitionSummary
-from tests.damage import message_positions
-from tests.verification.logs import ORDERS, check
+from tests.support.damage import message_positions
+from tests.support.verification.logs import ORDERS, check
 
 SETTINGS = TopicSettings(segment_bytes=20_000, index_interval_bytes=500)
 COUNT = 1200

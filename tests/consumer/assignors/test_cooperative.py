@@ -3,7 +3,15 @@ import pytest
 from kminilog.consumer.assignors.cooperative import CooperativeSticky
 from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.sticky import Sticky
-from tests.consumer.assignors.groups import after, named, owned_by, run_rounds, same, shown, without
+from tests.support.consumer.assignors.groups import (
+    after,
+    named,
+    owned_by,
+    run_rounds,
+    same,
+    shown,
+    without,
+)
 
 T4 = {"t": 4}
 

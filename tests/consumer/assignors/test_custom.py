@@ -3,7 +3,7 @@ import pytest
 from kminilog.consumer.assignors.custom import CustomAssignor, check_answer
 from kminilog.consumer.assignors.interface import Member
 from kminilog.errors import PluginError, SettingError
-from tests.consumer.assignors.groups import group, named, same, shown
+from tests.support.consumer.assignors.groups import group, named, same, shown
 
 PATH = "my.Mine"
 

@@ -2,7 +2,7 @@ import pytest
 
 from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.multiple import Multiple
-from tests.consumer.assignors.groups import group, same, shown
+from tests.support.consumer.assignors.groups import group, same, shown
 
 
 def test_multiple_of_the_documents_example_gives_two_each():

@@ -14,7 +14,7 @@ from kminilog.consumer.assignors.range import Range
 from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.round_robin import RoundRobin
 from kminilog.consumer.assignors.sticky import Sticky
-from tests.consumer.assignors.groups import (
+from tests.support.consumer.assignors.groups import (
     after,
     groups,
     moved,

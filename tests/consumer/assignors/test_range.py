@@ -2,7 +2,7 @@ import pytest
 
 from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.range import Range, runs
-from tests.consumer.assignors.groups import group, same, shown
+from tests.support.consumer.assignors.groups import group, same, shown
 
 
 def test_runs_of_the_documents_example_are_theirs():

@@ -9,7 +9,7 @@ from kminilog.consumer.assignors.round_robin import RoundRobin
 from kminilog.consumer.assignors.sticky import Sticky
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import PluginError, SettingError
-from tests.consumer.assignors.groups import same, shown
+from tests.support.consumer.assignors.groups import same, shown
 
 CLASSES = {
     "range": Range,

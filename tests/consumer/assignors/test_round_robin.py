@@ -2,7 +2,7 @@ import pytest
 
 from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.round_robin import RoundRobin
-from tests.consumer.assignors.groups import group, same, shown
+from tests.support.consumer.assignors.groups import group, same, shown
 
 
 @pytest.mark.parametrize(

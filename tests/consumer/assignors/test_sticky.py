@@ -2,7 +2,7 @@ import pytest
 
 from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.sticky import Sticky
-from tests.consumer.assignors.groups import after, group, moved, named, same, shown, without
+from tests.support.consumer.assignors.groups import after, group, moved, named, same, shown, without
 
 
 def owner(id, topics, owned, generation=1):

@@ -12,7 +12,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from tests.damage import files_of
+from tests.support.damage import files_of
 
 dialects = st.sampled_from([*DIALECTS.values()])
 ORDERS = TopicPartition("orders", 0)

@@ -6,9 +6,9 @@ from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.drawing import svg
 from kminilog.course.steps.page import render_beside
 from kminilog.text import printable
-from tests.browser import LOW_CONTRAST, Page, wait_until
-from tests.course.steps.scenes import NAMES, made
 from tests.course.steps.test_page_in_browser import hostile
+from tests.support.browser import LOW_CONTRAST, Page, wait_until
+from tests.support.course.steps.scenes import NAMES, made
 
 pytestmark = pytest.mark.xdist_group("browser")
 LEFT, RIGHT = 10, 7  # steps

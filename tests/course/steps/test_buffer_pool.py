@@ -13,7 +13,7 @@ from kminilog.course.steps.buffer_pool import (
     default_plan,
     document,
 )
-from tests.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line
 
 BATCH = 16
 ACTS = st.one_of(

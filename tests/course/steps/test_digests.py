@@ -6,7 +6,7 @@ Where a change is meant, `python -m tests.course.steps.test_digests` writes the 
 from pathlib import Path
 
 from kminilog.course.steps.document import digest
-from tests.course.steps.scenes import NAMES, made
+from tests.support.course.steps.scenes import NAMES, made
 
 DIGESTS = Path(__file__).with_name("digests.txt")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kminilog.course.steps.document import Arrow, Bar, Picture, PictureLane
 from kminilog.course.steps.drawing import WIDTH, drawn, svg
-from tests.course.steps.scenes import NAMES, made
+from tests.support.course.steps.scenes import NAMES, made
 
 STYLES = ("", "offset", "entry here", "lost", "free", "seen")
 WORDS = st.text(max_size=30)

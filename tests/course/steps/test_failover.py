@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, replay_failover
 from kminilog.course.steps.failover import document
-from tests.cli.command_line import CommandLine
+from tests.support.cli.command_line import CommandLine
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 PLANS = st.integers(0, 3).flatmap(

@@ -10,7 +10,7 @@ from kminilog.course.steps.file_pictures import files_picture
 from kminilog.course.steps.temporary_partition import log_fields
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
-from tests.course.steps.scenes import made
+from tests.support.course.steps.scenes import made
 
 LOG, INDEX = "00000000000000000007.log", "00000000000000000007.index damaged"
 MESSAGES = st.lists(st.binary(max_size=9), max_size=5).map(

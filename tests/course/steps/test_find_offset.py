@@ -16,7 +16,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
-from tests.course.steps.scenes import made
+from tests.support.course.steps.scenes import made
 
 ORDERS = TopicPartition("orders", 0)
 payloads = st.lists(st.binary(max_size=60), min_size=1, max_size=40)

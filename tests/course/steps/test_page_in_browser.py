@@ -11,8 +11,8 @@ from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.pages import PAGE_BYTES
 from kminilog.text import printable
-from tests.browser import LOW_CONTRAST, Page, wait_until
-from tests.course.steps.scenes import NAMES, made
+from tests.support.browser import LOW_CONTRAST, Page, wait_until
+from tests.support.course.steps.scenes import NAMES, made
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = [(1280, 800), (1920, 1080), (390, 844)]

@@ -7,7 +7,7 @@ import pytest
 
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import Document
-from tests.course.steps.scenes import NAMES, made
+from tests.support.course.steps.scenes import NAMES, made
 
 OTHERS = [
     ("failover", "--switch", "on"),

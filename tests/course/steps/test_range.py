@@ -6,7 +6,7 @@ from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.course.steps.range import ASSIGNORS, GAINED, OWNED, document
 from kminilog.errors import InvalidTopicError
-from tests.cli.command_line import CommandLine
+from tests.support.cli.command_line import CommandLine
 
 topic_counts = st.dictionaries(
     st.sampled_from(["t", "t10", "t2", "u"]), st.integers(1, 32), min_size=1

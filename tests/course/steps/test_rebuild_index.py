@@ -12,7 +12,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
-from tests.damage import index_entries
+from tests.support.damage import index_entries
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(index_interval_bytes=INTERVAL_BYTES)

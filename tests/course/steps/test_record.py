@@ -10,8 +10,8 @@ from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import Message, decode, encode
 from kminilog.verification.findings import FindingClass
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.course.steps.scenes import made
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.course.steps.scenes import made
 
 FINDINGS = {"ok", *FindingClass}
 dialects = st.sampled_from([DOCUMENTED, KAFKA])

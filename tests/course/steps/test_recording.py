@@ -20,7 +20,7 @@ from kminilog.course.steps.document import (
 from kminilog.course.steps.page import render_page
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.text import field_rows
-from tests.course.steps.scenes import NAMES, made
+from tests.support.course.steps.scenes import NAMES, made
 
 PAGE_BYTES = 400_000
 

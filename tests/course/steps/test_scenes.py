@@ -11,8 +11,8 @@ from kminilog.course.steps.drawing import svg
 from kminilog.course.steps.page import render_beside
 from kminilog.course.steps.text import render_short, render_text
 from kminilog.pages import PAGE_BYTES
-from tests.cli.command_line import CommandLine, assert_one_line
-from tests.course.steps.scenes import NAMES, SCHEMA, made
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.course.steps.scenes import NAMES, SCHEMA, made
 
 IN_ORDER = [
     "record",

@@ -9,7 +9,7 @@ from kminilog.errors import SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.index_entry import decode_entries, due_entries
 from kminilog.format.message import scan
-from tests.damage import index_entries, message_positions, offsets_in
+from tests.support.damage import index_entries, message_positions, offsets_in
 
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 intervals = st.one_of(st.integers(0, 500), st.sampled_from([248, 249, 300, 497, 4096]))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kminilog.course.steps.sticky import BUG, KEYS, document
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.registry import PARTITIONERS
-from tests.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line
 
 LABELS = [*PARTITIONERS, "round-robin (bug)"]
 

@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 
 from kminilog.course.steps.terminal import BACK, DOWN, NEXT, Viewer
-from tests.cli.command_line import PROGRAM, environment
-from tests.course.steps.scenes import NAMES, made
+from tests.support.cli.command_line import PROGRAM, environment
+from tests.support.course.steps.scenes import NAMES, made
 
 
 def screen_of(viewer: Viewer, width: int = 80, height: int = 24) -> list[str]:

@@ -14,7 +14,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
-from tests.damage import files_of
+from tests.support.damage import files_of
 
 SETTINGS = TopicSettings(segment_bytes=128, index_interval_bytes=50)
 ORDERS = TopicPartition("orders", 0)

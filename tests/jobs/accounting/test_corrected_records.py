@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.format.dialect import DOCUMENTED
-from tests.cli.command_line import CommandLine
+from tests.support.cli.command_line import CommandLine
 
 READING = ["--format", "csv", "--key", "k", "--value", "v", "--engine", "local"]
 ROWS = ["a,1", "b,", "c,3", 'd,4,"ragged"']

@@ -28,8 +28,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.verification.findings import ROW_TYPES, SAMPLE_COUNT, Finding, FindingClass
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as plain_check
-from tests.damage import cut_to, flip_byte, message_positions
-from tests.log_content import Content, KeyValue, content_of, write_anew
+from tests.support.damage import cut_to, flip_byte, message_positions
+from tests.support.log_content import Content, KeyValue, content_of, write_anew
 
 RECORDS, PARTITIONS = 3000, 3
 SMALL = TopicSettings(segment_bytes=20_000, index_interval_bytes=100)

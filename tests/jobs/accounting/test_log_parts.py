@@ -11,8 +11,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.topics import Topic, write_topic
-from tests.compacting import join_segments_of
-from tests.damage import flip_byte, message_positions
+from tests.support.compacting import join_segments_of
+from tests.support.damage import flip_byte, message_positions
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
 

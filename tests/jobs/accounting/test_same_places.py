@@ -20,10 +20,10 @@ from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.verification.report import Report
-from tests.cli.command_line import CommandLine, assert_one_line
 from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_topic_columns import write_topic
-from tests.log_content import content_of
+from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.log_content import content_of
 
 Lines = dict[tuple[int, int], bytes]
 Moved = list[tuple[int, int, str]]

@@ -30,7 +30,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.both_sides import KeyValue
-from tests.log_content import Content, write_anew
+from tests.support.log_content import Content, write_anew
 
 COUNT = 120
 PAIRS = [(f"k{n % 7}", f"value {n}, größe {n * n}") for n in range(COUNT)]

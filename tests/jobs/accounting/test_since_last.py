@@ -27,7 +27,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
 from kminilog.verification.last_ok import VERIFIED_DIR
 from kminilog.verification.report import Report
-from tests.damage import (
+from tests.support.damage import (
     cut_to,
     encode_entries,
     files_of,

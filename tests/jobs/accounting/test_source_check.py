@@ -24,7 +24,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import committed_path
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import Report
-from tests.log_content import Content, KeyValue, content_of, write_anew
+from tests.support.log_content import Content, KeyValue, content_of, write_anew
 
 SETTINGS = TopicSettings(segment_bytes=200, index_interval_bytes=50)
 

@@ -30,8 +30,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.verification import findings
 from kminilog.verification.report import Report
-from tests.damage import files_of, restore
-from tests.jobs.accounting.changes import (
+from tests.support.damage import files_of, restore
+from tests.support.jobs.accounting.changes import (
     CHANGES,
     LOG_CHANGES,
     RANGE,
@@ -39,7 +39,7 @@ from tests.jobs.accounting.changes import (
     Expected,
     Spot,
 )
-from tests.jobs.accounting.tamperer import FORMATS, KEY_REGEX, LogFiles, SourceFile
+from tests.support.jobs.accounting.tamperer import FORMATS, KEY_REGEX, LogFiles, SourceFile
 
 SETTINGS = TopicSettings(segment_bytes=170, index_interval_bytes=60)
 TOPIC = "orders"

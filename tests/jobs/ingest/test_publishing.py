@@ -23,8 +23,8 @@ from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
-from tests.damage import flip_byte
-from tests.log_content import content_of, files_of
+from tests.support.damage import flip_byte
+from tests.support.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)
 ROWS = [b"row %d %s" % (n, b"x" * (n % 50)) for n in range(60)]

@@ -14,7 +14,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import quarantine_path
 from kminilog.storage.topics import Topic
-from tests.jobs.ingest.jobs import batch_of
+from tests.support.jobs.ingest.jobs import batch_of
 
 
 def table_of(rows):

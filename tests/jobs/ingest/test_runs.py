@@ -12,8 +12,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import publish
 from kminilog.verification.report import verify_storage
-from tests.jobs.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows
-from tests.log_content import content_of, files_of
+from tests.support.jobs.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows
+from tests.support.log_content import content_of, files_of
 
 
 def test_one_run_into_an_empty_topic_writes_the_files_of_plain_appends(tmp_path, dialect):

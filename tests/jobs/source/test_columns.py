@@ -12,7 +12,7 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source import pieces
 from kminilog.jobs.source.description import Place, Source, locate
 from kminilog.jobs.source.source_files import list_files
-from tests.jobs.source.plain import records_of
+from tests.support.jobs.source.plain import records_of
 
 Pairs = list[tuple[bytes | None, bytes | None]]
 

@@ -19,7 +19,7 @@ from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.pieces import Piece
 from kminilog.jobs.source.source_files import SourceFile, list_files
 from kminilog.jobs.source.tasks import LocalTasks
-from tests.jobs.source.plain import read_csv
+from tests.support.jobs.source.plain import read_csv
 
 PIECES = [b"a", b"bb", b",", b"\n", b"\r\n", b'"', b'""', b'","', b'"\n', b"\xff", "é".encode()]
 PIECES += [b"\r", b"\x00", b" ", b"\xef\xbb\xbf", b'"x,\n""y"', b"\n\n"]

@@ -11,7 +11,7 @@ from kminilog.jobs.source import file_columns, pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.file_columns import FileColumns
 from kminilog.jobs.source.source_files import list_files
-from tests.jobs.source.plain import plain_records, records_of
+from tests.support.jobs.source.plain import plain_records, records_of
 
 LINES = b"".join(
     [b"", b"k%d one\n", b"\xff\x00 k%d\r\n", b"\n", "ß%d\n".encode(), b"k%d " + b"x" * 40 + b"\n"][

@@ -14,7 +14,7 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source import formats
 from kminilog.jobs.source.formats import csv_columns, json_members
 from kminilog.jobs.source.line_columns import read_lines
-from tests.jobs.source.plain import read_csv, read_json
+from tests.support.jobs.source.plain import read_csv, read_json
 
 NASTY_LINES = [
     b"\xef\xbb\xbfmark",

@@ -13,7 +13,7 @@ from kminilog.jobs.source import line_columns, pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.formats import KcatMessage, kcat_message
 from kminilog.jobs.source.json_columns import messages_of
-from tests.jobs.source.plain import records_of
+from tests.support.jobs.source.plain import records_of
 
 _SHORT = {b'"': b'\\"', b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 _SHORT |= {b"\x08": b"\\b", b"\x0c": b"\\f"}

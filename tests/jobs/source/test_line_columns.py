@@ -13,7 +13,7 @@ from kminilog.jobs.source import formats, line_columns, pieces
 from kminilog.jobs.source.line_columns import read_lines, search
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.source.tasks import LocalTasks
-from tests.jobs.source.plain import read_text
+from tests.support.jobs.source.plain import read_text
 
 contents = st.lists(st.sampled_from([b"", b"\n", b"a", b"bb\n", b"\r\n", b"\xff\x00", b"c" * 9]))
 splits = st.tuples(st.integers(0, 60), st.integers(0, 60))

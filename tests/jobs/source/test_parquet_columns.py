@@ -11,7 +11,7 @@ from kminilog.jobs.source import parquet_columns
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.source_files import list_files
-from tests.jobs.source.plain import records_of
+from tests.support.jobs.source.plain import records_of
 
 KINDS = [pa.binary(), pa.string(), pa.large_binary(), pa.large_string()]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kminilog.errors import SourceError
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.row_json import row_json
-from tests.jobs.source.plain import records_of
+from tests.support.jobs.source.plain import records_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
 MICROS = 1767323045123001  # 2026-01-02T03:04:05.123001Z

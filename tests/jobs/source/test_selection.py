@@ -15,7 +15,7 @@ from kminilog.jobs.source.columns import columns_of
 from kminilog.jobs.source.description import Source, files_of
 from kminilog.jobs.source.selection import check_selected
 from tests.jobs.accounting.test_shown_samples import COUNT, PAIRS, write_source
-from tests.jobs.source.plain import records_of
+from tests.support.jobs.source.plain import records_of
 
 WANTED = [0, 3, 4, 77, COUNT - 1]
 

@@ -10,7 +10,7 @@ import pytest
 from kminilog.errors import SourceError
 from kminilog.jobs.source.description import Source, check_outside, check_unchanged
 from kminilog.jobs.source.source_files import list_files
-from tests.unreadable import without_privileges
+from tests.support.unreadable import without_privileges
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.retention import delete_oldest
 from kminilog.storage.topics import Topic
 from kminilog.verification.both_sides import KeyValue
-from tests.damage import encode_entries, flip_byte, message_positions
-from tests.jobs.source.plain import records_of
+from tests.support.damage import encode_entries, flip_byte, message_positions
+from tests.support.jobs.source.plain import records_of
 
 SMALL = TopicSettings(segment_bytes=300, index_interval_bytes=50)
 Pairs = list[tuple[bytes | None, bytes | None]]

@@ -13,8 +13,8 @@ from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
-from tests.log_content import content_of
-from tests.shared_data import shared_file
+from tests.support.log_content import content_of
+from tests.support.shared_data import shared_file
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic, new_topic_id
-from tests.compacting import join_segments_of
-from tests.damage import flip_byte, message_positions
+from tests.support.compacting import join_segments_of
+from tests.support.damage import flip_byte, message_positions
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
 PARTITION = TopicPartition("orders", 0)

@@ -14,7 +14,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.verification.commands import showing_command
 from kminilog.verification.findings import FindingClass
-from tests.log_content import content_of, files_of, write_anew
+from tests.support.log_content import content_of, files_of, write_anew
 
 ROWS = [(f"k{n % 7}" if n % 5 else None, f"v{n}") for n in range(500)]
 

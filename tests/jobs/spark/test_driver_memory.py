@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.crash.killed_job import environment
-from tests.process_memory import driver_peaks
-from tests.random_columns import random_column
+from tests.support.crash.killed_job import environment
+from tests.support.process_memory import driver_peaks
+from tests.support.random_columns import random_column
 
 MASTER = "local-cluster[2,1,1024]"
 GROWTH = 1.25

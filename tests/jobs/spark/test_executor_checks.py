@@ -17,9 +17,9 @@ from kminilog.jobs.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.damage import files_of
-from tests.jobs.spark.conftest import CHECKOUT
-from tests.jobs.spark.standalone import NEEDED, make_environment
+from tests.support.damage import files_of
+from tests.support.jobs.spark.standalone import NEEDED, make_environment
+from tests.support.spark import CHECKOUT
 
 NO_KMINILOG = "import sys; sys.modules['kminilog'] = None"
 NO_EXTRAS = "import sys; sys.modules.update(numpy=None, pyarrow=None)"

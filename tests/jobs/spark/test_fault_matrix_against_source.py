@@ -1,9 +1,9 @@
 """The fault matrix on logs that jobs wrote, against their source.
 
-The faults are those of a perfect forger (tests/verification/forgery.py): bytes, offsets, names and
-indexes are without a flaw, and ranges of messages are so short that each fault moves many of them.
-Many faults are in one log, in different places; what does not come from another finding must be
-just these.
+The faults are those of a perfect forger (tests.support.verification.forgery): bytes, offsets,
+names and indexes are without a flaw, and ranges of messages are so short that each fault moves many
+of them. Many faults are in one log, in different places; what does not come from another finding
+must be just these.
 
     dropped                                  missing, with its line
     written twice, three times               duplicate, for each copy too many
@@ -33,8 +33,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.verification import findings
 from kminilog.verification.report import Report
-from tests.verification.forgery import Forged, Forger
-from tests.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
+from tests.support.verification.forgery import Forged, Forger
+from tests.support.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
 
 SETTINGS = TopicSettings(segment_bytes=900, index_interval_bytes=100)
 pytestmark = pytest.mark.sampled(1)  # tests/jobs/accounting/test_tampered_logs.py has each fault

@@ -37,7 +37,7 @@ from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, com
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
-from tests.log_content import content_of, files_of
+from tests.support.log_content import content_of, files_of
 
 Run = Callable[..., IngestResult]
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)

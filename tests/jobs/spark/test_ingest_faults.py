@@ -20,8 +20,8 @@ from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
-from tests.damage import files_of
-from tests.log_content import content_of
+from tests.support.damage import files_of
+from tests.support.log_content import content_of
 
 CLASSES = f"{__name__}."
 

@@ -7,8 +7,8 @@ import pytest
 
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
-from tests.process_memory import peaks
-from tests.random_columns import random_column
+from tests.support.process_memory import peaks
+from tests.support.random_columns import random_column
 
 MOST_BYTES = 400 << 20
 ROW_GROUP_BYTES = 250 << 20

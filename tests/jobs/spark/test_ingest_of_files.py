@@ -29,7 +29,7 @@ from tests.jobs.source.test_file_columns import CSV, JSON, LINES
 from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_parquet_columns import columns_of, make_source, source_of
 from tests.jobs.source.test_topic_columns import pairs_of, write_topic
-from tests.log_content import content_of, files_of
+from tests.support.log_content import content_of, files_of
 
 KCAT = b"".join(line(n % 3, n, *pair) + b"\n" for n, pair in enumerate(pairs_of(KAFKA, 0) * 9))
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)

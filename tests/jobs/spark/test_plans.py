@@ -21,8 +21,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import publish
 from kminilog.verification.report import verify_storage
-from tests.jobs.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows
-from tests.log_content import content_of, files_of
+from tests.support.jobs.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows
+from tests.support.log_content import content_of, files_of
 
 
 @settings(max_examples=10, deadline=None)

@@ -12,7 +12,7 @@ from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import QUARANTINE_DIR, quarantine_path
-from tests.log_content import content_of
+from tests.support.log_content import content_of
 
 LIMIT = TopicSettings(max_message_bytes=100)
 

@@ -22,7 +22,7 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
-from tests.log_content import Content, write_anew
+from tests.support.log_content import Content, write_anew
 
 CSV = b"id,name\n" + b"".join(b"%d,n%d\n" % (n % 7, n) for n in range(40))
 BAD = b"too few\n1,\xff\n1,2,3\n"

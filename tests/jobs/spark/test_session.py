@@ -13,7 +13,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from kminilog.jobs.spark.runtime.session import _linked_spark_home, spark_session, stop
-from tests.spark_classes import ARCHIVE
+from tests.support.spark_classes import ARCHIVE
 
 START = """
 import sys

@@ -49,8 +49,8 @@ from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
-from tests import processes
-from tests.log_content import content_of, files_of
+from tests.support import processes
+from tests.support.log_content import content_of, files_of
 
 SETTINGS = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=500)
 Write = Callable[..., None]

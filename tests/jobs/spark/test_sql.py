@@ -13,7 +13,7 @@ from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.storage.topics import Topic
-from tests.log_content import content_of, files_of
+from tests.support.log_content import content_of, files_of
 
 Sql = Callable[[str], list[Row]]
 TABLES = ("orders", "others", "pairs", "late", "declared", "made", "every")

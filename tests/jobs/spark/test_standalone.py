@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import CommandLine, Run
-from tests.crash.killed_job import STAGING, kill_all, start_ingest
-from tests.jobs.spark.standalone import StandaloneCluster, make_environment
 from tests.jobs.spark.test_executor_checks import OTHER_PYTHON
+from tests.support.cli.command_line import CommandLine, Run
+from tests.support.crash.killed_job import STAGING, kill_all, start_ingest
+from tests.support.jobs.spark.standalone import StandaloneCluster, make_environment
 
 pytestmark = [
     pytest.mark.spark,
@@ -95,7 +95,7 @@ def test_tour_of_the_page_and_a_write_of_the_data_source_run_there(program, clus
         f"""
 from pathlib import Path
 from kminilog.jobs.spark.runtime.session import spark_session
-from tests.jobs.spark.test_spark_page import PAGE, run_examples
+from tests.docs.test_spark_page import PAGE, run_examples
 spark = spark_session({cluster.url!r})
 run_examples(PAGE.read_text().partition("## A tour")[2].partition("\\n## ")[0])
 visits = spark.read.format("kminilog").option("topic", "visits").load(str(Path("log").absolute()))

@@ -27,7 +27,7 @@ from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as check_plainly
-from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions
 
 SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
 PARTITIONS = 8

@@ -28,7 +28,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic, new_topic_id, write_topic
-from tests.damage import flip_byte
+from tests.support.damage import flip_byte
 
 SMALL = TopicSettings(segment_bytes=500, index_interval_bytes=100)
 

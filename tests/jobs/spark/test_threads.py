@@ -17,7 +17,7 @@ from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.jobs.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
-from tests.log_content import content_of
+from tests.support.log_content import content_of
 
 TIME_ZONE, CASE = "spark.sql.session.timeZone", "spark.sql.caseSensitive"
 TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"

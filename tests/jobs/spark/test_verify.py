@@ -25,8 +25,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage
-from tests.damage import flip_byte, message_positions
-from tests.log_content import Content, content_of, write_anew
+from tests.support.damage import flip_byte, message_positions
+from tests.support.log_content import Content, content_of, write_anew
 
 # Keys k0 to k4 in turn; every tenth line has no key; the last five repeat the first five.
 LINES = [b"k%d=%d" % (n % 5, n) if n % 10 else b"no key %d" % n for n in range(60)]

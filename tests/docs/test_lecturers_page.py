@@ -1,0 +1,155 @@
+"""docs/lecturers.md: its commands run, and a lab that is made by its steps is sound."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.course.judging import limits
+from kminilog.course.marks import Mark
+from kminilog.course.material import lab_of
+from kminilog.course.work_folder import WorkFolder
+
+PROJECT = Path(__file__).parents[2]
+PAGE = (PROJECT / "docs" / "lecturers.md").read_text()
+STUDENTS = (PROJECT / "labs" / "term" / "en" / "students.md").read_text()
+TERM, STEPS = PAGE.split("## A new exercise, step by step")
+MADE = re.compile(r"^`(labs/11_entry/[^`]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def commands_of(text: str) -> Iterator[str]:
+    yield from re.findall(r"^\$ (.*)$", "".join(blocks("shell-session", text)), re.MULTILINE)
+
+
+def run(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a command of a page in this process, or by the shell if it is not kminilog's."""
+    program, *words = shlex.split(command)
+    if program == "cd":
+        monkeypatch.chdir(words[0])
+    elif program != "kminilog":
+        subprocess.run(["bash", "-c", command], check=True)
+    else:
+        result = CliRunner().invoke(main, words)
+        not_yet = words[:2] == ["lab", "check"]
+        assert result.exit_code == int(not_yet), (command, result.output)
+
+
+def test_commands_of_a_term_run_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    commands = list(commands_of(TERM))
+    for command in commands:
+        run(command, monkeypatch)
+    assert len(commands) > 12
+    marks = Path("marks.csv").read_text()
+    assert "ada,1,7,predict,pass,0,0,,,0,0,none,yes" in marks
+    assert "zoe,1,1,implement,todo,0,10,,no folder of lab 1 was handed in" in marks
+    assert re.search(r"^bob,1,1,.*,yes,,\w+$", marks, re.MULTILINE)  # late
+    assert Path("pages/students/ada/results.json").is_file()
+    assert Path("stats.html").is_file()
+
+
+def test_commands_of_students_run_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    install, begin = blocks("shell-session", STUDENTS)
+    assert install.splitlines() == [
+        "$ python3 -m venv .venv",
+        "$ . .venv/bin/activate",
+        "$ pip install kminilog",
+    ]
+    made = "python3 -m venv --without-pip .venv && . .venv/bin/activate && python -V"
+    subprocess.run(["bash", "-c", made], check=True, capture_output=True)
+    assert "`pip install kminilog`" in (PROJECT / "README.md").read_text()
+    for command in commands_of(begin.join(["```shell-session\n", "```\n"])):
+        run(command, monkeypatch)
+    chinese = (PROJECT / "labs" / "term" / "zh" / "students.md").read_text()
+    assert list(commands_of(chinese)) == list(commands_of(STUDENTS))
+
+
+def test_page_names_all_columns_and_limits():
+    table = PAGE.split("`marks.csv` has a row")[1].split("- **Late.**")[0]
+    named = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row[:60])}
+    assert {field.name for field in fields(Mark)} <= named
+    assert f"{limits.CPU_SECONDS} seconds of computing" in PAGE
+    assert f"{limits.MEMORY_BYTES >> 30} GiB of memory" in PAGE
+    assert f"files of at most {limits.FILE_BYTES >> 20} MiB" in PAGE
+
+
+@pytest.fixture
+def submission(tmp_path):
+    folder = WorkFolder.start(lab_of(1), tmp_path / "autograder" / "submission", "ada")
+    folder.answers_path.write_text("")
+    (tmp_path / "autograder" / "results").mkdir()
+    (tmp_path / "tmp").mkdir()
+    return folder
+
+
+def program_in(directory: Path) -> dict[str, str]:
+    """Return an environment in which `kminilog` and `python` are those of this test."""
+    directory.mkdir()
+    (directory / "kminilog").write_text(f'#!/bin/sh\nexec {sys.executable} -m kminilog "$@"\n')
+    (directory / "kminilog").chmod(0o755)
+    (directory / "python").symlink_to(sys.executable)
+    return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+def test_script_for_gradescope_writes_its_results(tmp_path, submission):
+    (script,) = (block for block in blocks("bash", TERM) if "/autograder/" in block)
+    script = re.sub("/(tmp|autograder)/", rf"{tmp_path}/\1/", script)
+    env = {**program_in(tmp_path / "bin"), "PYTHONPATH": str(PROJECT)}
+    subprocess.run(["bash", "-ec", script], check=True, env=env, capture_output=True)
+    results = json.loads((tmp_path / "autograder/results/results.json").read_text())
+    assert results["score"] == 0
+    assert len(results["tests"]) == len(lab_of(1).graded)
+
+
+def test_command_of_the_container_grades(tmp_path, submission):
+    (recipe,) = blocks("docker", TERM)
+    (words,) = re.findall(r"^ENTRYPOINT (.*)$", recipe, re.MULTILINE)
+    program, *words = json.loads(words)
+    places = {"/submissions": tmp_path / "autograder", "/marks": tmp_path / "marks"}
+    (tmp_path / "marks").mkdir()
+    for place, path in places.items():
+        words = [re.sub(f"^{place}", str(path), word) for word in words]
+    assert program == "kminilog"
+    (start,) = (block for block in blocks("bash", TERM) if "docker run" in block)
+    assert "--network none" in start
+    assert all(f":{place}" in start for place in places)
+    result = CliRunner().invoke(main, [*words, "--resume"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "marks/marks.csv").is_file()
+
+
+def test_lab_that_is_made_by_the_steps_passes_the_course_check(tmp_path):
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in ("kminilog", "labs"):
+        shutil.copytree(PROJECT / name, tmp_path / name, ignore=ignore)
+    made = MADE.findall(STEPS)
+    assert len(made) == 9
+    for path, text in made:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (script,) = blocks("bash", STEPS)
+    env = {**program_in(tmp_path / "bin"), "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done
+    assert "lab 11, The bytes of an entry: ok\n" in done.stdout
+    assert (
+        "def encode_entry(entry: IndexEntry) -> bytes:"
+        in (tmp_path / "for-students/labs/11_entry/starter.py").read_text()
+    )

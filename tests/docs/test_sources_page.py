@@ -1,0 +1,76 @@
+"""docs/sources.md leads from each section of the documents to pages, commands and exercises."""
+
+import re
+from pathlib import Path
+
+import click
+
+from kminilog.cli.main import main
+from kminilog.cli.step.command import SCENES
+from kminilog.course.material import all_labs
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "sources.md").read_text()
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.split("## Their sections")[1].splitlines()
+    if re.match(r"\| S\d", line)
+]
+EXERCISES = {exercise.id for lab in all_labs() for exercise in lab.exercises}
+
+
+def slug(heading: str) -> str:
+    """The anchor that the pages' builder makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def anchors(page: str) -> set[str]:
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", page, re.MULTILINE)}
+
+
+def test_sources_page_has_rows_for_every_document():
+    assert {row[0][:2] for row in ROWS} == {"S0", "S1", "S2", "S3", "S4"}
+    assert all(len(row) == 6 for row in ROWS)
+
+
+def test_sources_page_leads_to_what_is_there():
+    for document, section, pages, commands, steps, exercises in ROWS:
+        links = re.findall(r"\[[^]]+\]\(([a-z-]+\.md)(?:#([^)]+))?\)", pages)
+        assert links, (document, section)
+        for name, anchor in links:
+            page = (DOCS / name).read_text()
+            assert not anchor or anchor in anchors(page), (document, section, name, anchor)
+        for command in re.findall(r"`([^`]+)`", commands):
+            exists(command)
+        assert set(re.findall(r"`([^`]+)`", steps)) <= set(SCENES), (document, section)
+        assert set(re.findall(r"\d\.\d+", exercises)) <= EXERCISES, (document, section)
+
+
+def test_readme_says_where_each_picture_of_the_documents_is():
+    readme = (DOCS.parent / "README.md").read_text()
+    section = readme.split("\n## Where the documents' pictures are\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (S\d).*$", section, re.MULTILINE)
+    assert rows == ["S0", "S0", "S1", "S1", "S1", "S3", "S4", "S4"]
+    links = re.findall(r"\]\(docs/([a-z-]+\.md)(?:#([^)]+))?\)", section)
+    for name, anchor in links:
+        page = (DOCS / name).read_text()
+        assert not anchor or anchor in anchors(page), (name, anchor)
+    commands = re.findall(r"`kminilog ([^`]+)`", section)
+    for command in commands:
+        exists(command)
+    assert len(links) == len(rows) + 1 == len(commands) + 1
+
+
+def exists(text: str) -> None:
+    """Assert that a command exists, and that it has the options that are named."""
+    command: click.Command = main
+    context = click.Context(main)
+    for word in text.split():
+        if word.startswith("--"):
+            options = {opt for param in command.get_params(context) for opt in param.opts}
+            assert word in options, text
+        else:
+            assert isinstance(command, click.Group), text
+            found = command.get_command(context, word)
+            assert found, text
+            command = found

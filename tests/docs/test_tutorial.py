@@ -1,0 +1,82 @@
+"""docs/tutorial.md and the ten minutes of README.md: each command prints what the page shows."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from tests.docs.test_readme import shown_commands
+from tests.support.cli.command_line import environment
+
+PROJECT = Path(__file__).parents[2]
+PAGES = {name: (PROJECT / name).read_text() for name in ("README.md", "docs/tutorial.md")}
+KMINILOG = f'kminilog() {{ "{sys.executable}" -m kminilog "$@"; }}\n'
+
+
+def sessions(page: str) -> list[tuple[str, str]]:
+    """Return the commands of a page that are shown with their output, and the outputs."""
+    blocks = re.findall(r"```shell-session\n(.*?)```", page, re.DOTALL)
+    return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", "".join(blocks), re.MULTILINE)
+
+
+def same_each_time(output: str) -> str:
+    """Return an output without what differs from run to run: times, and ids that are made up."""
+    return re.sub(r"\d+\.\d s\b", "T s", re.sub(r"job \w{8}(-\w{4}){3}-\w{12}:", "job J:", output))
+
+
+def run(command: str) -> tuple[int, str]:
+    program, *arguments = shlex.split(command)
+    if program == "kminilog" and "|" not in arguments:
+        result = CliRunner().invoke(main, arguments)
+        return result.exit_code, result.output
+    done = subprocess.run(
+        ["bash", "-c", KMINILOG + command],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_without_spark_prints_what_it_shows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def started(master: str | None) -> None:
+        pytest.fail("Spark was started")
+
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", started)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.delenv("KMINILOG_LOG_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    shown = sessions(PAGES[name])
+    assert len(shown) >= 15
+    for command, output in shown:
+        code, printed = run(command)
+        assert same_each_time(printed) == same_each_time(output), command
+        assert code == (1 if "verdict: findings" in output else 0), command
+
+
+def test_two_spark_commands_follow_the_ten_minutes():
+    for page in PAGES.values():
+        after = page[page.index("```shell-session\n") :]
+        by_spark = [each for each in shown_commands(after) if "--engine spark" in each]
+        assert by_spark == shown_commands(after)[:2]
+        assert [each.split()[1] for each in by_spark] == ["ingest", "verify"]
+
+
+def test_readme_begins_with_the_ten_minutes_and_the_tutorial_has_them_all():
+    ours = [command for command, _ in sessions(PAGES["README.md"])]
+    places = [
+        PAGES["README.md"].index(text) for text in (ours[0], "--engine spark", "kminilog step")
+    ]
+    assert places == sorted(places)
+    verbs = [{each.split()[1] for each, _ in sessions(page)} for page in PAGES.values()]
+    assert verbs[0] <= verbs[1] | {"--log-dir"}
