@@ -1,5 +1,6 @@
-"""Waiting for the lock of a log dir: a real lock, and a clock that moves only by waiting."""
+"""The lock of a log dir, and waiting for it by a clock that moves only by waiting."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -54,3 +55,14 @@ def test_lock_that_is_free_is_taken_at_once_and_nothing_is_said(tmp_path):
     clock = ManualClock()
     LogDirWriter.open(tmp_path, lock_wait=LockWait(1_000, clock, pytest.fail)).close()
     assert clock.now_ms() == 0
+
+
+def test_lock_that_cannot_be_written_is_named_and_not_held(tmp_path, monkeypatch):
+    def refuse(descriptor: int, size_bytes: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "ftruncate", refuse)
+        with pytest.raises(OSError, match=r"'.*/\.lock'"):
+            LogDirWriter.open(tmp_path)
+    LogDirWriter.open(tmp_path).close()
