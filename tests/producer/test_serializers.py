@@ -164,10 +164,3 @@ def test_serializers_name_the_setting_that_asked_for_them():
         serializers(complete_config({}, PRODUCER_SETTINGS))[0]("orders", 5)
     with pytest.raises(PluginError, match=r"^value\.serializer "):
         serializers(complete_config({"value.serializer": "no"}, PRODUCER_SETTINGS))
-
-
-def test_error_of_a_class_whose_reason_ends_with_a_full_stop_goes_on_behind_it():
-    plugin = PluginError("setting", path="a.Class", reason="no.")
-    assert str(plugin) == "setting a.Class: no; nothing was done"
-    refused = SerializationError("key", serializer="a.Class", reason="no.")
-    assert str(refused) == "key: a.Class serialiser: no; the message was not written"
