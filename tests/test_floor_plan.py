@@ -154,6 +154,17 @@ def test_reading_imports_only_what_it_or_an_earlier_one_holds():
     assert outside_of_reading(READINGS, imports) == []
 
 
+def file_of_tests(room: str) -> Path:
+    *folders, name = room.split(".")
+    return PROJECT.joinpath("tests", *folders, f"test_{name}.py")
+
+
+def test_each_module_of_the_kernel_has_a_test_file_of_its_name():
+    kernel = [room for room, reading in READINGS.items() if reading == "★"]
+    assert "storage.segment" in kernel
+    assert [room for room in kernel if not file_of_tests(room).is_file()] == []
+
+
 def test_reading_is_one_of_three():
     assert set(READINGS.values()) == STARS
 
