@@ -15,7 +15,6 @@ from kminilog.errors import (
     OffsetOutOfRangeError,
 )
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
-from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -25,7 +24,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.segment import Segment
-from tests.support.damage import files_of, later_message
+from tests.support.damage import files_of
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
@@ -296,32 +295,7 @@ def test_open_log_with_a_torn_tail_is_refused_with_its_place(tmp_path, dialect):
         open_log(tmp_path, dialect)
 
 
-@both_dialects
-def test_read_of_an_unfinished_message_before_a_later_format_is_damage(tmp_path, dialect):
-    log = open_log(tmp_path, dialect)
-    fill(log, 2)
-    path = log.segments()[0].log_path
-    with open(path, "ab") as file:
-        file.write(encode(dialect, 2, b"k", bytes(500))[:40] + later_message(1, 3, b"value"))
-    with pytest.raises(CorruptLogError, match="an unfinished message, and others after it"):
-        open_reader(log).read(2, 1000)
-
-
 # ---- find and read
-
-
-@both_dialects
-@pytest.mark.parametrize("offset", [5, 6, 7, 8, 9])
-def test_find_after_an_unfinished_message_with_others_after_it_is_damage(tmp_path, dialect, offset):
-    log = open_log(tmp_path, dialect)
-    fill(log, 8)
-    segment, located = log.reader.find(5)
-    data = bytearray(segment.log_path.read_bytes())
-    data[located.position + 8] = 0x10  # the size of message 5; 6 and 7 are whole
-    segment.log_path.write_bytes(data)
-    for read in (open_reader(log).find, lambda offset: open_reader(log).read(offset, 100)):
-        with pytest.raises(CorruptLogError, match=f"byte {located.position}: damaged"):
-            read(offset)
 
 
 @both_dialects
@@ -421,16 +395,6 @@ def test_find_tells_what_it_probed_and_scanned(tmp_path, dialect):
     assert located.scanned_messages == len(scanned)
     walked = [(message.offset, message.size, message.crc) for message in scanned]
     assert [read.fields for read in trace.header_reads] == walked
-
-
-@both_dialects
-@pytest.mark.parametrize("entry", [IndexEntry(5, 3), IndexEntry(5, 10**6), IndexEntry(2, 264)])
-def test_find_with_a_lying_index_still_finds_the_message(tmp_path, dialect, entry):
-    log = open_log(tmp_path, dialect)
-    fill(log, 20)
-    log.segments()[0].index.rewrite([entry])
-    for offset in range(20):
-        assert open_reader(log).find(offset).located.message.offset == offset
 
 
 def test_find_2049_is_in_the_segment_named_2048(tmp_path):

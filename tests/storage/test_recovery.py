@@ -20,7 +20,7 @@ from kminilog.storage.recovery import (
     leftovers_and_strays,
     plan_recovery,
 )
-from kminilog.storage.segment_scan import PLAIN, scan_segment
+from kminilog.storage.segment_scan import PLAIN
 from tests.support.damage import later_message
 
 ORDERS = TopicPartition("orders", 0)
@@ -361,14 +361,3 @@ def test_leftovers_and_strays_are_told_by_their_names(is_after_crash):
     leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
     assert leftovers == ([*deleted, alone] if is_after_crash else [alone])
     assert strays == ["a.txt", "b.txt"]
-
-
-@both_dialects
-def test_scan_segment_from_an_entry_finds_the_same_end(tmp_path, dialect):
-    log = make_log(tmp_path, dialect)
-    for segment in log.segments():
-        whole = scan_segment(segment)
-        for entry in whole.entries:
-            part = scan_segment(segment, entry)
-            assert part.entries == [e for e in whole.entries if e.position > entry.position]
-            assert part[:2] == whole[:2]
