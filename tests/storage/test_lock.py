@@ -9,7 +9,7 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.errors import LogDirLockedError
-from kminilog.storage.lock import LockWait, LogDirLock
+from kminilog.storage.lock import LOCK_FILE, LockWait, LogDirLock, is_abandoned
 from kminilog.storage.log_dir_writer import LogDirWriter
 
 
@@ -66,3 +66,13 @@ def test_lock_that_cannot_be_written_is_named_and_not_held(tmp_path, monkeypatch
         with pytest.raises(OSError, match=r"'.*/\.lock'"):
             LogDirWriter.open(tmp_path)
     LogDirWriter.open(tmp_path).close()
+
+
+def test_lock_is_abandoned_if_its_file_is_there_and_nobody_holds_it(tmp_path):
+    assert not is_abandoned(tmp_path)
+    assert not (tmp_path / LOCK_FILE).exists()
+    lock = LogDirLock(tmp_path)
+    assert not is_abandoned(tmp_path)
+    lock.release()
+    for _ in range(2):  # to ask does not take it
+        assert is_abandoned(tmp_path)

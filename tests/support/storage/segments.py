@@ -32,6 +32,7 @@ def write_segment(
     directory: Path, dialect: Dialect, count: int = COUNT, base_offset: int = BASE
 ) -> Segment:
     """Write the files; the messages with the numbers 3, 6 and 9, counted from 0, have entries."""
+    directory.mkdir(exist_ok=True)
     writer = segment_in(directory, dialect, base_offset)
     writer.open()
     for offset in range(writer.first_offset, writer.first_offset + count):
