@@ -2,11 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 from kminilog.consumer.assignors.registry import ASSIGNORS
-from tests.support.cli.command_line import assert_one_line
+from tests.support.cli.command_line import assert_one_line, assert_refused
 
 THREE = ["--member", "c0", "--member", "c1", "--member", "c2"]
 
@@ -154,33 +155,32 @@ def test_assign_class_of_ones_own_is_found_in_the_current_directory(
     assert numbers(kminilog.ok("assign", *options)) == {"c0": [0, 1, 2], "c1": [], "c2": []}
 
 
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        (["--strategy", "nope"], ["'nope'", *ASSIGNORS, "package.module.Class"]),
-        (["--strategy", "no_such.Class"], ["cannot import no_such"]),
-        (["--member", "c0"], ["c0", "there is a member c0 already"]),
-        (["--member", "c0@i"], ["there is a member c0 already"]),
-        (["--member", "x@i", "--member", "y@i"], ["x has the static id i already"]),
-        (["--member", "@i"], ["'@i'", "MEMBER@INSTANCE"]),
-        (["--member", "x@"], ["'x@'", "MEMBER@INSTANCE"]),
-        (["--member", ""], ["''", "MEMBER:TOPIC"]),
-        (["--member", "x:"], ["'x:'", "MEMBER:TOPIC"]),
-        (["--member", "x:t,"], ["'x:t,'", "MEMBER:TOPIC"]),
-        (["--topic", "u"], ["'u'", "TOPIC=PARTITIONS"]),
-        (["--topic", "=3"], ["'=3'", "TOPIC=PARTITIONS"]),
-        (["--topic", "u=many"], ["'u=many'", "TOPIC=PARTITIONS"]),
-        (["--topic", "u=-1"], ["'u=-1'", "TOPIC=PARTITIONS"]),
-        (["--topic", "u=²"], ["'u=²'", "TOPIC=PARTITIONS"]),
-        (["--topic", "u=0"], ["u=0", "1 to 100000"]),
-        (["--topic", "u=100001"], ["u=100001", "1 to 100000"]),
-        (["--topic", "a/b=1"], ["illegal topic name 'a/b'"]),
-        (["--topic", "t=5"], ["topic t is given twice"]),
-        (["--previous", "no-such-file.json"], ["no-such-file.json", "does not exist"]),
-    ],
-)
-def test_assign_wrong_option_is_one_line(kminilog, options, parts):
-    assert_one_line(kminilog("assign", "--topic", "t=3", *THREE, *options), 2, *parts)
+WRONG = [
+    ("--strategy nope", "'nope'", *ASSIGNORS, "package.module.Class"),
+    ("--strategy no_such.Class", "cannot import no_such"),
+    ("--member c0", "c0", "there is a member c0 already"),
+    ("--member c0@i", "there is a member c0 already"),
+    ("--member x@i --member y@i", "x has the static id i already"),
+    ("--member @i", "'@i'", "MEMBER@INSTANCE"),
+    ("--member x@", "'x@'", "MEMBER@INSTANCE"),
+    ("--member ''", "''", "MEMBER:TOPIC"),
+    ("--member x:", "'x:'", "MEMBER:TOPIC"),
+    ("--member x:t,", "'x:t,'", "MEMBER:TOPIC"),
+    ("--topic u", "'u'", "TOPIC=PARTITIONS"),
+    ("--topic =3", "'=3'", "TOPIC=PARTITIONS"),
+    ("--topic u=many", "'u=many'", "TOPIC=PARTITIONS"),
+    ("--topic u=-1", "'u=-1'", "TOPIC=PARTITIONS"),
+    ("--topic 'u=²'", "'u=²'", "TOPIC=PARTITIONS"),
+    ("--topic u=0", "u=0", "1 to 100000"),
+    ("--topic u=100001", "u=100001", "1 to 100000"),
+    ("--topic a/b=1", "illegal topic name 'a/b'"),
+    ("--topic t=5", "topic t is given twice"),
+    ("--previous no-such-file.json", "no-such-file.json", "does not exist"),
+]
+
+
+def test_assign_wrong_option_is_one_line(kminilog, tmp_path):
+    assert_refused(kminilog, tmp_path, WRONG, "assign", "--topic", "t=3", *THREE)
 
 
 @pytest.mark.parametrize("missing", ["--topic", "--member"])
@@ -190,30 +190,34 @@ def test_assign_without_topics_or_members_is_one_line(kminilog, missing):
     assert_one_line(kminilog("assign", *next(iter(options.items()))), 2, missing)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"\xff\xfe",
-        b"[" * 100_000,
-        b"[]",
-        b"{}",
-        b'{"assignment": []}',
-        b'{"assignment": {"c0": 3}}',
-        b'{"assignment": {"c0": ["t0"]}}',
-        b'{"assignment": {"c0": [["t"]]}}',
-        b'{"assignment": {"c0": [["t", "0"]]}}',
-        b'{"assignment": {"c0": [["t", true]]}}',
-        b'{"assignment": {"c0": [[0, 0]]}}',
-        b'{"assignment": {"c0": {"t": 0}}}',
-        b'{"strategies": [{"assignment": {}}]}',
-    ],
-)
-def test_assign_previous_that_is_something_else_is_one_line(kminilog, tmp_path, content):
-    (tmp_path / "previous.json").write_bytes(content)
-    run = kminilog("assign", "--topic", "t=3", *THREE, "--previous", tmp_path / "previous.json")
-    assert_one_line(run, 2, "previous.json: not what `assign --json` prints")
+NOT_PREVIOUS = [
+    b"",
+    b"{",
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b"[]",
+    b"{}",
+    b'{"assignment": []}',
+    b'{"assignment": {"c0": 3}}',
+    b'{"assignment": {"c0": ["t0"]}}',
+    b'{"assignment": {"c0": [["t"]]}}',
+    b'{"assignment": {"c0": [["t", "0"]]}}',
+    b'{"assignment": {"c0": [["t", true]]}}',
+    b'{"assignment": {"c0": [[0, 0]]}}',
+    b'{"assignment": {"c0": {"t": 0}}}',
+    b'{"strategies": [{"assignment": {}}]}',
+]
+
+
+def test_assign_previous_that_is_something_else_is_one_line(kminilog, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for number, content in enumerate(NOT_PREVIOUS):
+        Path(f"{number}.json").write_bytes(content)
+        rows.append(
+            (f"--previous {number}.json", f"{number}.json: not what `assign --json` prints")
+        )
+    assert_refused(kminilog, tmp_path, rows, "assign", "--topic", "t=3", *THREE)
 
 
 def test_assign_previous_with_two_owners_is_one_line(kminilog, tmp_path):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from kminilog.system import SystemClock
 from tests.support.cli.command_line import (
     PROGRAM,
     PROJECT,
+    CommandLine,
     Run,
     assert_one_line,
+    assert_refused,
     assert_short_form,
     environment,
 )
@@ -130,25 +133,24 @@ def test_create_does_not_touch_what_is_there(empty, tmp_path):
     assert_one_line(run, 2, "it is a file")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["ls"],
-        ["topic", "list"],
-        ["topic", "create", "t", "--partitions", "1"],
-        ["produce", "t"],
-        ["consume", "orders", *END],
-        ["verify"],
-        ["group", "list"],
-        ["retain"],
-        ["compact", "orders"],
-    ],
-)
-def test_log_dir_that_is_a_cluster_says_how_to_name_it(one_copy, arguments):
-    before = sorted(one_copy.path.rglob("*"))
-    run = one_copy.run("--log-dir", str(one_copy.path), *arguments, stdin=b"x\n")
-    assert_one_line(run, 2, f"it is a cluster; write `kminilog --cluster {one_copy.path}`")
-    assert sorted(one_copy.path.rglob("*")) == before
+OF_A_LOG_DIR = [
+    "ls",
+    "topic list",
+    "topic create t --partitions 1",
+    "produce t",
+    "consume orders --until-end",
+    "verify",
+    "group list",
+    "retain",
+    "compact orders",
+]
+
+
+def test_log_dir_that_is_a_cluster_says_how_to_name_it(one_copy):
+    told = f"it is a cluster; write `kminilog --cluster {one_copy.path}`"
+    rows = [(command, told) for command in OF_A_LOG_DIR]
+    command = partial(CommandLine(one_copy.path), stdin=b"x\n")
+    assert_refused(command, one_copy.path.parent, rows)
 
 
 def test_log_dir_with_a_topic_named_cluster_is_no_cluster_and_stays_as_it_is(tmp_path):
@@ -763,88 +765,84 @@ def test_verify_says_which_brokers_have_nothing_to_check(empty):
 # ---- odd input
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["crash", "9"], ["there is no broker 9; the brokers are 0, 1, 2, 3"]),
-        (["start", "9"], ["there is no broker 9"]),
-        (["start", "0"], ["broker 0 is live already"]),
-        (["crash", "x"], ["'x' is not a valid integer", "cluster crash --help"]),
-        (["crash", "--", "-1"], ["there is no broker -1"]),
-        (["crash", "٣"], ["broker 3"]),
-        (["crash"], ["Missing argument 'BROKER'"]),
-        (["describe", "nö"], ["illegal topic name"]),
-        (["describe", "nope"], ["Topic nope doesn't exist"]),
-        (["describe", "orders", "more"], ["unexpected extra argument"]),
-        (["add-broker", "7"], ["unexpected extra argument"]),
-        (["create"], ["Missing option '--brokers'"]),
-        (["create", "--brokers", "0"], ["0 is not in the range 1<=x<=100"]),
-        (["create", "--brokers", "101"], ["101 is not in the range 1<=x<=100"]),
-        (["create", "--brokers", "many"], ["'many' is no whole number"]),
-    ],
-)
-def test_odd_input_of_cluster_commands_is_one_line(one_copy, arguments, parts):
-    if arguments == ["crash", "٣"]:
-        one_copy.act("crash", "3")
-    assert_one_line(one_copy.act(*arguments), 2, *parts)
+WRONG = [
+    ("crash 9", "there is no broker 9; the brokers are 0, 1, 2, 3"),
+    ("start 9", "there is no broker 9"),
+    ("start 0", "broker 0 is live already"),
+    ("crash x", "'x' is not a valid integer", "cluster crash --help"),
+    ("crash -- -1", "there is no broker -1"),
+    ("crash '٣'", "broker 3"),
+    ("crash", "Missing argument 'BROKER'"),
+    ("describe 'nö'", "illegal topic name"),
+    ("describe nope", "Topic nope doesn't exist"),
+    ("describe orders more", "unexpected extra argument"),
+    ("add-broker 7", "unexpected extra argument"),
+    ("create", "Missing option '--brokers'"),
+    ("create --brokers 0", "0 is not in the range 1<=x<=100"),
+    ("create --brokers 101", "101 is not in the range 1<=x<=100"),
+    ("create --brokers many", "'many' is no whole number"),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["topic", "create", "x", "--partitions", "1", "--replicas", "5"], ["4 available brokers"]),
-        (["topic", "create", "x", "--partitions", "1", "--replicas", "0"], ["factor 0 with 4"]),
-        (["topic", "create", "x", "--partitions", "1", "--replicas", "-1"], ["factor -1 with 4"]),
-        (["topic", "create", "x", "--partitions", "1", "--replicas", ""], ["not a valid integer"]),
-        (["topic", "delete", "orders"], ["`kminilog cluster create DIR --brokers N`"]),
-        (["topic", "delete", "orders", "--yes"], ["keeps its topics", "begin with a new cluster"]),
-        (["topic", "alter", "orders", "--partitions", "9"], ["create another one", "shop topic"]),
-        (["topic", "alter", "orders", "--config", "segment.bytes=9"], ["topic create NAME"]),
-        (["verify", "--engine", "spark"], ["with --cluster there is no --engine spark"]),
-        (["recover", "orders-0"], ["`recover` does not take --cluster", "shop/broker-0"]),
-        (["step", "record"], ["`step` does not take --cluster", "shop/broker-0"]),
-        (["dump", "x"], ["`dump` does not take --cluster: leave it out", "broker-0/TOPIC-0/FILE"]),
-        (["ingest", "x", "--topic", "y"], ["`ingest` does not take", "shop produce TOPIC FILE`"]),
-        (["demo"], ["`demo` does not take --cluster: leave it out"]),
-        (["partition", "--partitions", "2"], ["`partition` does not take --cluster: leave it out"]),
-        (["lab", "list"], ["`lab` does not take --cluster: leave it out"]),
-        (["consume", "orders", "--streams", "2"], ["--streams needs --group"]),
-        (["consume", "orders", "--streams", "2", "--group", "g", *END], ["has no --until-end"]),
-        (["group", "describe", "g"], ["Group g doesn't exist"]),
-        (["group", "reset", "g", "--to", "latest"], ["Group g doesn't exist"]),
-        (["group", "delete", "g"], ["Group g doesn't exist"]),
-        (["cluster", "describe", "x"], ["name the directory after the command"]),
-        (["produce", "nope"], ["Topic nope doesn't exist"]),
-        (["produce", "orders", "--partition", "4"], ["record: 4 is not in the range [0...3]"]),
-        (["consume", "nope"], ["Topic nope doesn't exist"]),
-        (["find", "nope-0", "0"], ["Topic nope doesn't exist"]),
-        (["ls", "nope"], ["Topic nope doesn't exist"]),
-    ],
-)
-def test_odd_input_with_a_cluster_is_one_line(one_copy, arguments, parts):
-    assert_one_line(one_copy(*arguments), 2, *parts)
+def test_odd_input_of_cluster_commands_is_one_line(one_copy):
+    one_copy.act("crash", "3")
+    assert_refused(one_copy.act, one_copy.path.parent, WRONG)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["ls"],
-        ["topic", "list"],
-        ["verify"],
-        ["group", "list"],
-        ["group", "describe", "g"],
-        ["group", "reset", "g", "--to", "latest"],
-        ["group", "delete", "g"],
-        ["produce", "x"],
-        ["consume", "x"],
-        ["find", "x-0", "0"],
-    ],
-)
-def test_no_cluster_is_one_line(tmp_path, arguments):
+WRONG_WITH_A_CLUSTER = [
+    ("topic create x --partitions 1 --replicas 5", "4 available brokers"),
+    ("topic create x --partitions 1 --replicas 0", "factor 0 with 4"),
+    ("topic create x --partitions 1 --replicas -1", "factor -1 with 4"),
+    ("topic create x --partitions 1 --replicas ''", "not a valid integer"),
+    ("topic delete orders", "`kminilog cluster create DIR --brokers N`"),
+    ("topic delete orders --yes", "keeps its topics", "begin with a new cluster"),
+    ("topic alter orders --partitions 9", "create another one", "shop topic"),
+    ("topic alter orders --config segment.bytes=9", "topic create NAME"),
+    ("verify --engine spark", "with --cluster there is no --engine spark"),
+    ("recover orders-0", "`recover` does not take --cluster", "shop/broker-0"),
+    ("step record", "`step` does not take --cluster", "shop/broker-0"),
+    ("dump x", "`dump` does not take --cluster: leave it out", "broker-0/TOPIC-0/FILE"),
+    ("ingest x --topic y", "`ingest` does not take", "shop produce TOPIC FILE`"),
+    ("demo", "`demo` does not take --cluster: leave it out"),
+    ("partition --partitions 2", "`partition` does not take --cluster: leave it out"),
+    ("lab list", "`lab` does not take --cluster: leave it out"),
+    ("consume orders --streams 2", "--streams needs --group"),
+    ("consume orders --streams 2 --group g --until-end", "has no --until-end"),
+    ("group describe g", "Group g doesn't exist"),
+    ("group reset g --to latest", "Group g doesn't exist"),
+    ("group delete g", "Group g doesn't exist"),
+    ("cluster describe x", "name the directory after the command"),
+    ("produce nope", "Topic nope doesn't exist"),
+    ("produce orders --partition 4", "record: 4 is not in the range [0...3]"),
+    ("consume nope", "Topic nope doesn't exist"),
+    ("find nope-0 0", "Topic nope doesn't exist"),
+    ("ls nope", "Topic nope doesn't exist"),
+]
+
+
+def test_odd_input_with_a_cluster_is_one_line(one_copy):
+    # Each opens the log dirs of all brokers, which is counted there.
+    assert_refused(one_copy, one_copy.path.parent, WRONG_WITH_A_CLUSTER, without=(".changes",))
+
+
+COMMANDS = [
+    "ls",
+    "topic list",
+    "verify",
+    "group list",
+    "group describe g",
+    "group reset g --to latest",
+    "group delete g",
+    "produce x",
+    "consume x",
+    "find x-0 0",
+]
+
+
+def test_no_cluster_is_one_line(tmp_path):
     for path in (tmp_path, tmp_path / "missing"):
-        run = Cluster(path)(*arguments)
-        assert_one_line(run, 2, f"{path}: not a cluster", "`kminilog cluster create DIR")
-    assert not (tmp_path / "missing").exists()
+        said = (f"{path}: not a cluster", "`kminilog cluster create DIR")
+        assert_refused(Cluster(path), tmp_path, [(command, *said) for command in COMMANDS])
 
 
 def test_cluster_and_log_dir_exclude_each_other(one_copy, monkeypatch):

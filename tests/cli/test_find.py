@@ -12,7 +12,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import files_of, flip_byte, index_entries, message_positions
 
 FIELDS = {
@@ -164,23 +164,22 @@ def test_find_in_an_empty_partition_says_that_it_is_empty(kminilog):
     assert_one_line(kminilog("find", "t-0", 0), 1, "it is empty, and offset 0 comes next")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["orders-0", -1], "-1 is no offset"),
-        (["orders-0", "-12"], "-12 is no offset"),
-        (["orders-0", 2**63], "is no offset"),
-        (["orders-0", "x"], "'x' is no offset"),
-        (["orders", 1], "write TOPIC-PARTITION, like orders-0"),
-        (["orders-", 1], "write TOPIC-PARTITION, like orders-0"),
-        (["orders-01", 1], "write TOPIC-PARTITION, like orders-0"),
-        (["orders-1", 1], "[0, 0]"),
-        (["other-0", 1], "Topic other doesn't exist"),
-        (["orders-0", 1, "--explian"], "--explian"),
-    ],
-)
-def test_find_bad_input_is_one_line(orders, arguments, part):
-    assert_one_line(orders("find", *arguments), 2, part)
+WRONG = [
+    ("orders-0 -1", "-1 is no offset"),
+    ("orders-0 -12", "-12 is no offset"),
+    ("orders-0 9223372036854775808", "is no offset"),
+    ("orders-0 x", "'x' is no offset"),
+    ("orders 1", "write TOPIC-PARTITION, like orders-0"),
+    ("orders- 1", "write TOPIC-PARTITION, like orders-0"),
+    ("orders-01 1", "write TOPIC-PARTITION, like orders-0"),
+    ("orders-1 1", "[0, 0]"),
+    ("other-0 1", "Topic other doesn't exist"),
+    ("orders-0 1 --explian", "--explian"),
+]
+
+
+def test_find_bad_input_is_one_line(orders):
+    assert_refused(orders, orders.log_dir.parent, WRONG, "find")
 
 
 def test_find_after_damage_is_one_line_that_names_the_place(orders):
@@ -296,20 +295,19 @@ def test_find_key_into_a_closed_pipe_ends_quietly(orders):
     process.stderr.close()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["orders-0"], "give an OFFSET, or a key with --key"),
-        (["orders"], "give an OFFSET, or a key with --key"),
-        (["orders-0", 3, "--key", "k"], "no OFFSET"),
-        (["orders-0", "--key", "k", "--explain"], "no --explain"),
-        (["orders-0", "--key"], "--key"),
-        (["other", "--key", "k"], "Topic other doesn't exist"),
-        (["orders-1", "--key", "k"], "[0, 0]"),
-        (["", "--key", "k"], "''"),
-        (["größe", "--key", "k"], "größe"),
-        (["../orders", "--key", "k"], "../orders"),
-    ],
-)
-def test_find_key_bad_input_is_one_line(orders, arguments, part):
-    assert_one_line(orders("find", *arguments), 2, part)
+WRONG_KEYS = [
+    ("orders-0", "give an OFFSET, or a key with --key"),
+    ("orders", "give an OFFSET, or a key with --key"),
+    ("orders-0 3 --key k", "no OFFSET"),
+    ("orders-0 --key k --explain", "no --explain"),
+    ("orders-0 --key", "--key"),
+    ("other --key k", "Topic other doesn't exist"),
+    ("orders-1 --key k", "[0, 0]"),
+    ("'' --key k", "''"),
+    ("'größe' --key k", "größe"),
+    ("../orders --key k", "../orders"),
+]
+
+
+def test_find_key_bad_input_is_one_line(orders):
+    assert_refused(orders, orders.log_dir.parent, WRONG_KEYS, "find")

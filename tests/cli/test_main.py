@@ -19,6 +19,7 @@ from tests.support.cli.command_line import (
     PROJECT,
     CommandLine,
     assert_one_line,
+    assert_refused,
     environment,
 )
 
@@ -63,19 +64,18 @@ def test_no_command_shows_help_and_is_a_usage_error(kminilog):
     assert run.out == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["fnid"], "No such command 'fnid'"),
-        (["find"], "Missing argument"),
-        (["ls", "--no-such-option"], "--no-such-option"),
-        (["topic", "create", "x", "--partitions", "many"], "many"),
-        (["consume", "x", "--max-messages", "-1"], "-1"),
-        (["Missing command"], "No such command 'Missing command'"),
-    ],
-)
-def test_usage_error_is_one_line_that_names_the_help(kminilog, arguments, part):
-    assert_one_line(kminilog(*arguments), 2, part, "--help`")
+WRONG = [
+    ("fnid", "No such command 'fnid'"),
+    ("find", "Missing argument"),
+    ("ls --no-such-option", "--no-such-option"),
+    ("topic create x --partitions many", "many"),
+    ("consume x --max-messages -1", "-1"),
+    ("'Missing command'", "No such command 'Missing command'"),
+]
+
+
+def test_usage_error_is_one_line_that_names_the_help(kminilog, tmp_path):
+    assert_refused(kminilog, tmp_path, [(*row, "--help`") for row in WRONG])
 
 
 def test_json_is_accepted_before_the_command(orders):
@@ -289,45 +289,44 @@ def test_group_without_a_command_names_those_there_are(kminilog, group, part):
 # ---- slips of the hand, which one line answers; and Kafka's names of classes, taken for ours
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["ls", "--log-dir", "x"], "'--log-dir': write it before the command: "
-         "`kminilog --log-dir DIR ls`"),
-        (["topic", "list", "--log-dir=x"], "`kminilog --log-dir DIR topic list`"),
-        (["consume", "orders", "--cluster", "x"], "`kminilog --cluster DIR consume`"),
-        (["find", "orders-0", "0", "--debug"], "`kminilog --debug find`"),
-        (["cluster", "describe", "--cluster", "x"], "'--cluster': name the directory after the"),
-        (["retain", "--cluster", "x"], "`kminilog --cluster DIR retain`"),
-        (["recover", "--cluster", "x"], "name the log dir of a broker: --log-dir DIR/broker-0"),
-        (["lab", "list", "--cluster", "x"], "leave it out, no topics are needed"),
-    ],
-)  # fmt: skip
-def test_option_of_kminilog_after_a_command_says_where_it_belongs(kminilog, arguments, part):
-    run = kminilog(*arguments)
-    line = [line for line in run.err.splitlines() if line.startswith("kminilog: ")]
-    assert (run.code, run.out, len(line)) == (2, "", 1)
-    assert part in line[0]
+AFTER_A_COMMAND = [
+    ("ls --log-dir x", "'--log-dir': write it before the command: `kminilog --log-dir DIR ls`"),
+    ("topic list --log-dir=x", "`kminilog --log-dir DIR topic list`"),
+    ("consume orders --cluster x", "`kminilog --cluster DIR consume`"),
+    ("cluster describe --cluster x", "'--cluster': name the directory after the"),
+    ("retain --cluster x", "`kminilog --cluster DIR retain`"),
+    ("recover --cluster x", "name the log dir of a broker: --log-dir DIR/broker-0"),
+    ("lab list --cluster x", "leave it out, no topics are needed"),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["help"], "No such command 'help'"),
-        (["--json", "consume", "-t", "orders", "-C"], "'-t'"),
-        (["consume", "orders", "-y"], "No such option '-y'; see `kminilog consume --help`"),
-        (["consum"], "Did you mean 'consume'"),
-        (["lab", "predict", "1.7", "--answer"], "argument; see `kminilog lab predict --help`"),
-        (["--json", "topic", "create", "t", "--partitions"], "see `kminilog topic create --help`"),
-        (["--log-dir"], "argument; see `kminilog --help`"),
-        (["größe"], "'größe'"),
-        (["topic", "lst"], "Did you mean 'list'"),
-        (["consume", "orders", "--max-mesages", 3], "Did you mean '--max-messages'"),
-    ],
-)
-def test_slip_of_the_hand_is_one_line(kminilog: CommandLine, arguments, part):
-    assert_one_line(kminilog(*arguments), 2, part)
-    assert not kminilog.log_dir.exists()
+def test_option_of_kminilog_after_a_command_says_where_it_belongs(kminilog, tmp_path):
+    assert_refused(kminilog, tmp_path, AFTER_A_COMMAND)
+
+
+def test_debug_after_a_command_says_where_it_belongs_below_the_traceback(kminilog):
+    run = kminilog("find", "orders-0", "0", "--debug")
+    *_, last = run.err.splitlines(keepends=True)
+    assert_one_line(run._replace(err=last), 2, "`kminilog --debug find`")
+    assert run.err.count("\nkminilog: ") == 1
+
+
+SLIPS = [
+    ("help", "No such command 'help'"),
+    ("--json consume -t orders -C", "'-t'"),
+    ("consume orders -y", "No such option '-y'; see `kminilog consume --help`"),
+    ("consum", "Did you mean 'consume'"),
+    ("lab predict 1.7 --answer", "argument; see `kminilog lab predict --help`"),
+    ("--json topic create t --partitions", "see `kminilog topic create --help`"),
+    ("--log-dir", "argument; see `kminilog --help`"),
+    ("'größe'", "'größe'"),
+    ("topic lst", "Did you mean 'list'"),
+    ("consume orders --max-mesages 3", "Did you mean '--max-messages'"),
+]
+
+
+def test_slip_of_the_hand_is_one_line(kminilog, tmp_path):
+    assert_refused(kminilog, tmp_path, SLIPS)
 
 
 KAFKA = "org.apache.kafka.clients"

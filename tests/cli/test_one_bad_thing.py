@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
-from tests.support.cli.command_line import CommandLine, Run, assert_one_line
+from tests.support.cli.command_line import CommandLine, Run, assert_one_line, assert_refused
 from tests.support.damage import files_of
 
 END = ["--config", "consumer.timeout.ms=0"]
@@ -318,51 +318,42 @@ def test_empty_log_dir_is_an_error_and_nothing_is_made(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("command", [["verify", "--report"], ["ls", "--html"]])
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("", "the name is empty"),
-        ("directory", "directory is a directory; name a file in it"),
-        ("none/report.html", "there is no directory"),
-    ],
-)
-def test_report_that_cannot_be_written_is_refused_before_the_work(
-    orders, tmp_path, monkeypatch, command, name, part
-):
+def test_report_that_cannot_be_written_is_refused_before_the_work(orders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "directory").mkdir()
-    before = files_of(orders.log_dir)
-    assert_one_line(orders(*command, name), 2, f"'{command[1]}': ", part)  # nothing on stdout
-    assert files_of(orders.log_dir) == before
+    for command, option in ("verify", "--report"), ("ls", "--html"):
+        rows = [
+            ("''", f"'{option}': ", "the name is empty"),
+            ("directory", f"'{option}': ", "directory is a directory; name a file in it"),
+            ("none/report.html", f"'{option}': ", "there is no directory"),
+        ]
+        assert_refused(orders, tmp_path, rows, command, option)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["dump"],
-        ["step", "record"],
-        ["produce", "orders"],
-        ["demo", "--input"],
-        ["assign", "--strategy", "range", "--topic", "a=1", "--member", "m", "--previous"],
-    ],
-    ids=" ".join,
-)
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("", "'' does not exist; name a"),
-        ("none.log", "'none.log' does not exist; name a"),
-        ("文件.log", "'文件.log' does not exist; name a"),
-        ("directory", "directory is a directory; name a file in it"),
-    ],
-)
-def test_file_that_cannot_be_read_is_named_with_what_to_do(
-    orders, tmp_path, monkeypatch, command, name, part
-):
+READERS = [
+    "dump",
+    "step record",
+    "produce orders",
+    "demo --input",
+    "assign --strategy range --topic a=1 --member m --previous",
+]
+UNREADABLE = [
+    ("''", "'' does not exist; name a"),
+    ("none.log", "'none.log' does not exist; name a"),
+    ("文件.log", "'文件.log' does not exist; name a"),
+    ("directory", "directory is a directory; name a file in it"),
+]
+
+
+def test_file_that_cannot_be_read_is_named_with_what_to_do(orders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "directory").mkdir()
-    assert_one_line(orders(*command, name), 2, "Invalid value for '", part, "--help`")
+    rows = [
+        (f"{command} {name}", "Invalid value for '", told, "--help`")
+        for command in READERS
+        for name, told in UNREADABLE
+    ]
+    assert_refused(orders, tmp_path, rows)
 
 
 @pytest.mark.parametrize("command", [["dump"], ["step", "record"]], ids=" ".join)
@@ -377,26 +368,24 @@ def test_directory_of_a_partition_and_wrong_suffix_name_a_file_to_take(orders, t
 # ---- unknown options and commands
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["find", "orders-0", "0", "--expain"], "--expain'. Did you mean '--explain'? See "),
-        (["find", "--explan", "orders-0", "0"], "--explan'. Did you mean '--explain'? See "),
-        (["find", "orders-0", "0", "-x"], "No such option '-x'; see "),
-        (["verify", "--agains", "x"], "Did you mean '--against' or '--engine'? See "),
-        (["dump", "--ofset", "1", "x.log"], "Did you mean '--offset'? See "),
-        (["topic", "create", "x", "--partition", "1"], "Did you mean '--partitions'? See "),
-        (["--log-dri", "x", "ls"], "Did you mean '--log-dir'? See `kminilog --help`"),
-        (["step", "murmur2", "--partition", "3"], "Did you mean '--partitions'? See "),
-        (["topc", "list"], "No such command 'topc'. Did you mean 'topic'? See `kminilog --help`"),
-        (["topic", "lst"], "Did you mean 'list'? See `kminilog topic --help`"),
-        (["step", "murmr2"], "Did you mean 'murmur2'? See `kminilog step --help`"),
-        (["verify", "--against"], "requires an argument; see `kminilog verify --help`"),
-    ],
-    ids=lambda words: " ".join(words) if isinstance(words, list) else None,
-)
-def test_unknown_option_or_command_says_what_may_be_meant(orders, words, told):
-    assert_one_line(orders(*words), 2, told)
+UNKNOWN = [
+    ("find orders-0 0 --expain", "--expain'. Did you mean '--explain'? See "),
+    ("find --explan orders-0 0", "--explan'. Did you mean '--explain'? See "),
+    ("find orders-0 0 -x", "No such option '-x'; see "),
+    ("verify --agains x", "Did you mean '--against' or '--engine'? See "),
+    ("dump --ofset 1 x.log", "Did you mean '--offset'? See "),
+    ("topic create x --partition 1", "Did you mean '--partitions'? See "),
+    ("--log-dri x ls", "Did you mean '--log-dir'? See `kminilog --help`"),
+    ("step murmur2 --partition 3", "Did you mean '--partitions'? See "),
+    ("topc list", "No such command 'topc'. Did you mean 'topic'? See `kminilog --help`"),
+    ("topic lst", "Did you mean 'list'? See `kminilog topic --help`"),
+    ("step murmr2", "Did you mean 'murmur2'? See `kminilog step --help`"),
+    ("verify --against", "requires an argument; see `kminilog verify --help`"),
+]
+
+
+def test_unknown_option_or_command_says_what_may_be_meant(orders):
+    assert_refused(orders, orders.log_dir.parent, UNKNOWN)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,13 @@ import pytest
 
 from kminilog import pages
 from kminilog.cli.shared.output_files import write_output
-from tests.support.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
+from tests.support.cli.command_line import (
+    PROGRAM,
+    CommandLine,
+    assert_one_line,
+    assert_refused,
+    environment,
+)
 from tests.support.unreadable import without_privileges
 
 WRITERS = [["verify", "--report"], ["ls", "--html"], ["step", "murmur2", "--html"]]
@@ -61,12 +67,10 @@ IN_LOG_DIR = [
 
 
 @each_writer
-@pytest.mark.parametrize("name", IN_LOG_DIR)
-def test_output_into_the_log_dir_is_refused_before_the_work(orders, writer, name):
-    before = contents(orders.log_dir)
-    run = orders(*writer, orders.log_dir / name)
-    assert_one_line(run, 2, f"{name}: it is in the log dir {orders.log_dir}; name a file elsewhere")
-    assert contents(orders.log_dir) == before
+def test_output_into_the_log_dir_is_refused_before_the_work(orders, writer, tmp_path):
+    told = f": it is in the log dir {orders.log_dir}; name a file elsewhere"
+    rows = [(f"{orders.log_dir}/{name}", name + told) for name in IN_LOG_DIR]
+    assert_refused(orders, tmp_path, rows, *writer)
 
 
 @each_writer
@@ -113,11 +117,12 @@ def test_output_into_a_log_dir_that_no_writer_has_opened_is_refused(orders, writ
 
 
 @each_writer
-@pytest.mark.parametrize("name", ["cluster.json", "broker-0/page.html", "page.html"])
-def test_output_into_a_cluster_is_refused(orders, writer, tmp_path, name):
+def test_output_into_a_cluster_is_refused(orders, writer, tmp_path):
     cluster = tmp_path / "cluster"
     orders.ok("cluster", "create", cluster, "--brokers", 1)
-    assert_one_line(orders(*writer, cluster / name), 2, f"it is in the log dir {cluster}")
+    names = ["cluster.json", "broker-0/page.html", "page.html"]
+    rows = [(f"{cluster}/{name}", f"it is in the log dir {cluster}") for name in names]
+    assert_refused(orders, tmp_path, rows, *writer)
 
 
 def test_pages_of_all_step_throughs_into_a_log_dir_are_refused(orders):

@@ -7,7 +7,7 @@ import pytest
 
 from kminilog.course.steps.choice import RULES_WITHOUT_KEY
 from kminilog.partitioners.registry import PARTITIONERS
-from tests.support.cli.command_line import assert_one_line
+from tests.support.cli.command_line import assert_one_line, assert_refused
 
 EXAMPLES = "kminilog.partitioners.examples"
 NO_LEADER = ["--partitions", 1, "--unavailable", 0]
@@ -300,50 +300,46 @@ def test_partition_finds_a_class_in_the_current_directory(kminilog, tmp_path, mo
     assert choices(kminilog, "--partitions", 7, "--key", "k", "--partitioner", path) == [6]
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (["--partitions", 3], "give at least one --key, --key-hex or --no-key"),
-        (["--key", "k"], "--partitions"),
-        (["--partitions", 0, "--key", "k"], "a topic has 1 to 100000 partitions, not 0"),
-        (["--partitions", -2, "--key", "k"], "a topic has 1 to 100000 partitions, not -2"),
-        (["--partitions", 100_001, "--key", "k"], "a topic has 1 to 100000 partitions"),
-        (["--partitions", 3, "--key-hex", "00", "--key-hex", "zz"], "'zz': give pairs of hex"),
-        (["--partitions", 3, "--no-key", 0], "--no-key"),
-        (["--partitions", 3, "--no-key", 1_000_001], "1<=x<=1000000"),
-        (["--partitions", 3, "--key", "k", "--partitioner", "nope"], "there is: default-0.8, "),
-        (["--partitions", 3, "--key", "k", "--partitioner", "nope.Mine"], "cannot import nope"),
-        (["--partitions", 3, "--key", "k", "--partitioner", ""], "there is: default-0.8, "),
-        (["--partitions", 3, "--key", "k", "--config", "acks"], "give it as name=value"),
-        (["--partitions", 3, "--key", "k", "--config", "segment.bytes=9"], "unknown"),
-        (["--partitions", 3, "--key", "k", "--order", "0,1"], "name each partition from 0 to 2"),
-        (["--partitions", 3, "--key", "k", "--order", "0,1,1"], "name each partition from 0 to 2"),
-        (["--partitions", 3, "--key", "k", "--order", "a"], "name each partition from 0 to 2"),
-        (["--partitions", 3, "--key", "k", "--interval", -1], "-1 is not in the range"),
-        (["--partitions", 3, "--key", "k", "--interval", "1.5"], "'1.5' is no whole number"),
-        (["--partitions", 3, "--key", "k", "--interval", ""], "'' is no whole number"),
-        (["--partitions", 3, "--key", "k", "--interval", "soon ☃"], "is no whole number"),
-        (["--partitions", 3, "--key", "k", "--interval", 2**63], "is not in the range"),
-        (["--partitions", 3, "--key", "k", "--partitioner", f"{EXAMPLES}.Nope"], "Nope"),
-        (["--partitions", 3, "--key", "k", "--unavailable", 3], "partitions run from 0 to 2"),
-        (["--partitions", 3, "--key", "k", "--unavailable", -1], "partitions run from 0 to 2"),
-        (["--partitions", 2, "--key", "k", "--partitioner", f"{EXAMPLES}.AlwaysTwo"], "[0, 1]"),
-        (
-            ["--partitions", 3, "--key", "21", "--partitioner", f"{EXAMPLES}.DocumentedExample"],
-            "Invalid partition id: 2147483646",
-        ),
-        (
-            [*NO_LEADER, "--key", "21", "--partitioner", f"{EXAMPLES}.DocumentedExample"],
-            "partition raised ZeroDivisionError",
-        ),
-        (
-            [*NO_LEADER, "--key", "k", "--no-key", 1, "--partitioner", "default-0.8"],
-            "No leader for any partition",
-        ),
-    ],
-)
-def test_partition_bad_input_is_one_line(kminilog, options, part):
-    assert_one_line(kminilog("partition", *options), 2, part)
+WRONG = [
+    ("--partitions 3", "give at least one --key, --key-hex or --no-key"),
+    ("--key k", "--partitions"),
+    ("--partitions 0 --key k", "a topic has 1 to 100000 partitions, not 0"),
+    ("--partitions 100001 --key k", "a topic has 1 to 100000 partitions"),
+    ("--partitions 3 --key-hex 00 --key-hex zz", "'zz': give pairs of hex"),
+    ("--partitions 3 --no-key 0", "--no-key"),
+    ("--partitions 3 --no-key 1000001", "1<=x<=1000000"),
+    ("--partitions 3 --key k --partitioner nope", "there is: default-0.8, "),
+    ("--partitions 3 --key k --partitioner nope.Mine", "cannot import nope"),
+    ("--partitions 3 --key k --partitioner ''", "there is: default-0.8, "),
+    ("--partitions 3 --key k --config acks", "give it as name=value"),
+    ("--partitions 3 --key k --config segment.bytes=9", "unknown"),
+    ("--partitions 3 --key k --order 0,1", "name each partition from 0 to 2"),
+    ("--partitions 3 --key k --order 0,1,1", "name each partition from 0 to 2"),
+    ("--partitions 3 --key k --order a", "name each partition from 0 to 2"),
+    ("--partitions 3 --key k --interval -1", "-1 is not in the range"),
+    ("--partitions 3 --key k --interval 1.5", "'1.5' is no whole number"),
+    ("--partitions 3 --key k --interval 9223372036854775808", "is not in the range"),
+    (f"--partitions 3 --key k --partitioner {EXAMPLES}.Nope", "Nope"),
+    ("--partitions 3 --key k --unavailable 3", "partitions run from 0 to 2"),
+    ("--partitions 3 --key k --unavailable -1", "partitions run from 0 to 2"),
+    (f"--partitions 2 --key k --partitioner {EXAMPLES}.AlwaysTwo", "[0, 1]"),
+    (
+        f"--partitions 3 --key 21 --partitioner {EXAMPLES}.DocumentedExample",
+        "Invalid partition id: 2147483646",
+    ),
+    (
+        f"--partitions 1 --unavailable 0 --key 21 --partitioner {EXAMPLES}.DocumentedExample",
+        "partition raised ZeroDivisionError",
+    ),
+    (
+        "--partitions 1 --unavailable 0 --key k --no-key 1 --partitioner default-0.8",
+        "No leader for any partition",
+    ),
+]
+
+
+def test_partition_bad_input_is_one_line(kminilog, tmp_path):
+    assert_refused(kminilog, tmp_path, WRONG, "partition")
 
 
 def test_partition_shows_several_partitioners_side_by_side(kminilog):

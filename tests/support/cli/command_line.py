@@ -6,7 +6,7 @@ import pty
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from tests.support.processes import Process
+from tests.support.trees import tree_of
 
 PROJECT = Path(__file__).parents[3]
 PROGRAM = [sys.executable, "-m", "kminilog"]
@@ -97,16 +98,58 @@ def on_a_terminal(*arguments: str, **variables: str) -> str:
     return seen.decode().replace("\r\n", "\n")
 
 
+def faults_of(run: Run, code: int, *parts: str) -> list[str]:
+    """Return why a command did not end with this code and one line that says all of this."""
+    line = run.err
+    is_line = line.startswith("kminilog: ") and line.endswith("\n") and line.count("\n") == 1
+    checks = {
+        f"the exit code is {run.code}, not {code}": run.code == code,
+        "it writes to stdout": run.out == "",
+        "stderr is not one line that begins with 'kminilog: '": is_line,
+        "there is a traceback": "Traceback" not in line,
+        **{f"it does not say {part!r}": part in line for part in parts},
+    }
+    return [fault for fault, holds in checks.items() if not holds]
+
+
 def assert_one_line(run: Run, code: int, *parts: str) -> None:
     """Assert that a command ended with this code and one line that says all of this."""
-    assert run.code == code, run
-    assert run.out == "", run
-    assert run.err.startswith("kminilog: "), run
-    assert run.err.count("\n") == 1, run
-    assert run.err.endswith("\n"), run
-    assert "Traceback" not in run.err, run
-    for part in parts:
-        assert part in run.err, run
+    faults = faults_of(run, code, *parts)
+    assert not faults, (faults, run)
+
+
+def assert_refused(
+    command: Callable[..., Run],
+    directory: Path,
+    rows: Iterable[tuple[str, ...]],
+    *before: str,
+    without: tuple[str, ...] = (),
+) -> None:
+    """Assert that each row of a table is refused: exit code 2, one line, and no file is changed.
+
+    A row is what a user types, as in a shell, and what the line says of it. `before` are the words
+    that all rows begin with. Nothing below `directory` may change, but for files named in `without`
+    and for times: a writer that has nothing to do writes its own files anew as it closes.
+    """
+
+    def contents() -> dict[str, tuple[object, ...]]:
+        return {name: one[:2] for name, one in tree_of(directory, without=without).items()}
+
+    __tracebackhide__ = True  # the rows that do not hold say it all
+    offenders = []
+    files = contents()
+    for typed, *parts in rows:
+        run = command(*before, *shlex.split(typed))
+        faults = faults_of(run, 2, *parts)
+        now = contents()
+        changed = sorted(name for name in {*files, *now} if files.get(name) != now.get(name))
+        files = now
+        if changed:
+            faults.append(f"it changed {', '.join(changed)}")
+        if faults:
+            words = shlex.join([*before, *shlex.split(typed)])
+            offenders.append(f"{words}: {'; '.join(faults)}\n    {run}")
+    assert not offenders, "\n".join(["not refused as the table says:", *offenders])
 
 
 def assert_short_form(command_line: CommandLine, lines: list[str], own: Sequence[object]) -> None:
