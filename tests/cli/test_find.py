@@ -51,28 +51,35 @@ def test_find_json_has_the_fields_of_the_contract(orders):
     assert found["message"]["key"] == "key9"
 
 
-@pytest.mark.parametrize("offset", range(20))
-def test_find_every_offset_says_where_the_files_have_it(orders, offset):
-    found = orders.ok("find", "orders-0", offset, "--json").document
+def test_find_every_offset_says_where_the_files_have_it(orders):
     files = files_of(orders.log_dir / "orders-0")
-    log = files[f"{found['segment']}.log"]
-    base_offset = int(found["segment"])
-    entries = [
-        {"offset": base_offset + relative, "position": position, "relative_offset": relative}
-        for relative, position in index_entries(files[f"{found['segment']}.index"])
-    ]
-    position = found["position"]
-    assert struct.unpack_from(">q", log, position) == (offset,)
-    below = [entry for entry in entries if entry["offset"] <= offset]
-    assert found["index_entry"] == (below[-1] if below else None)
-    start = below[-1]["position"] if below else 0
-    scanned = [at for at in message_positions(log)[:-1] if start <= at <= position]
-    end = position + 12 + found["message"]["size"]
-    assert found["scanned_messages"] == len(scanned)
-    assert found["scanned_bytes"] == end - start
-    assert found["message"]["value"] == f"value{offset}"
-    assert all(len(name) == 20 and name.isdigit() for name in found["segments_probed"])
-    assert 1 <= found["index_probes"] <= len(entries).bit_length()
+    offenders = []
+    for offset in range(20):
+        found = orders.ok("find", "orders-0", offset, "--json").document
+        log = files[f"{found['segment']}.log"]
+        base_offset = int(found["segment"])
+        entries = [
+            {"offset": base_offset + relative, "position": position, "relative_offset": relative}
+            for relative, position in index_entries(files[f"{found['segment']}.index"])
+        ]
+        below = [entry for entry in entries if entry["offset"] <= offset]
+        start = below[-1]["position"] if below else 0
+        position = found["position"]
+        end = position + 12 + found["message"]["size"]
+        checks = {
+            "position": struct.unpack_from(">q", log, position) == (offset,),
+            "index_entry": found["index_entry"] == (below[-1] if below else None),
+            "scanned_messages": found["scanned_messages"]
+            == len([at for at in message_positions(log)[:-1] if start <= at <= position]),
+            "scanned_bytes": found["scanned_bytes"] == end - start,
+            "message": found["message"]["value"] == f"value{offset}",
+            "segments_probed": all(
+                len(name) == 20 and name.isdigit() for name in found["segments_probed"]
+            ),
+            "index_probes": 1 <= found["index_probes"] <= len(entries).bit_length(),
+        }
+        offenders += [(offset, name, found) for name, holds in checks.items() if not holds]
+    assert offenders == []
 
 
 @pytest.fixture

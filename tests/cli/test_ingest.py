@@ -377,32 +377,34 @@ def test_engine_that_cannot_do_it_is_one_line(kminilog, tmp_path, monkeypatch, w
     assert_one_line(master, 2, "--master is about Spark")
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "why"),
-    [
-        (b"x\n", ["--value", "upper(value)"], "no column 'upper(value)'; there is: value"),
-        (
-            b"k,v\na,b\n",
-            ["--format", "csv", "--value", "k || v"],
-            "no column 'k || v'; there is: k, v",
-        ),
-        (b'{"k":1}\n', ["--format", "json", "--key", "v"], "no line has a member 'v'"),
-        (b"PAR1", ["--format", "parquet"], "cannot be read as Parquet: "),
-        (b"Obj\x01", [], "it is Avro; read it with Spark, and give the DataFrame to `ingest`"),
-        (b"ORC..ORC\x01", ["--format", "csv"], "it is ORC; read it with Spark"),
-        (b"ARROW1\0\0", ["--format", "json"], "it is Arrow; read it with Spark"),
-        (b"SQLite format 3\0", [], "it is SQLite, not text: write its records as text, CSV"),
-        (b"%PDF-1.7", [], "it is PDF, not text"),
-        (b"PK\x03\x04", [], "it is zip, which is not read; unpack it"),
-    ],
-)
-def test_source_that_cannot_be_read_says_why(kminilog, tmp_path, content, options, why):
-    source = tmp_path / "source"
-    source.write_bytes(content)
+UNREADABLE: list[tuple[bytes, str, str]] = [
+    (b"x\n", "--value 'upper(value)'", "no column 'upper(value)'; there is: value"),
+    (b"k,v\na,b\n", "--format csv --value 'k || v'", "no column 'k || v'; there is: k, v"),
+    (b'{"k":1}\n', "--format json --key v", "no line has a member 'v'"),
+    (b"PAR1", "--format parquet", "cannot be read as Parquet: "),
+    (b"Obj\x01", "", "it is Avro; read it with Spark, and give the DataFrame to `ingest`"),
+    (b"ORC..ORC\x01", "--format csv", "it is ORC; read it with Spark"),
+    (b"ARROW1\0\0", "--format json", "it is Arrow; read it with Spark"),
+    (b"SQLite format 3\0", "", "it is SQLite, not text: write its records as text, CSV"),
+    (b"%PDF-1.7", "", "it is PDF, not text"),
+    (b"PK\x03\x04", "", "it is zip, which is not read; unpack it"),
+]
+
+
+def test_source_that_cannot_be_read_says_why(kminilog, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     kminilog.ok("topic", "create", "t", "--partitions", 1)
-    for words in (["ingest", source, "--topic", "t"], ["verify", "t", "--against", source]):
-        run = kminilog(*words, "--engine", "local", *options)
-        assert_one_line(without_progress(run), 2, why)
+    rows = []
+    for number, (content, options, why) in enumerate(UNREADABLE):
+        Path(f"source-{number}").write_bytes(content)
+        reading = f"--engine local {options}"
+        rows.append((f"ingest source-{number} --topic t {reading}", why))
+        rows.append((f"verify t --against source-{number} {reading}", why))
+
+    def command(*words: str) -> Run:
+        return without_progress(kminilog(*words))
+
+    assert_refused(command, tmp_path, rows, without=(".job-staging",))  # an empty one stays
 
 
 @pytest.mark.usefixtures("no_session")

@@ -7,7 +7,7 @@ import pytest
 
 from kminilog.format.dialect import Dialect
 from tests.cli.test_verify_commands import FAULTS, samples_of
-from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_refused
 from tests.support.damage import cut_to, files_of, flip_byte, later_message, message_positions
 from tests.support.verification.faults import Spot
 
@@ -179,16 +179,13 @@ def test_recover_log_below_the_recovery_point_is_a_warning(orders, last_log):
     assert lost in recovered["warnings"][0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["orders"], "write TOPIC-PARTITION"),
-        (["orders-5"], "[0, 0]"),
-        (["nothing-0"], "Topic nothing doesn't exist"),
-    ],
-)
-def test_recover_bad_input_is_one_line(orders, arguments, part):
-    assert_one_line(orders("recover", *arguments), 2, part)
+def test_recover_bad_input_is_one_line(orders):
+    rows = [
+        ("orders", "write TOPIC-PARTITION"),
+        ("orders-5", "[0, 0]"),
+        ("nothing-0", "Topic nothing doesn't exist"),
+    ]
+    assert_refused(orders, orders.log_dir, rows, "recover")
 
 
 # ---- `recover` says of each damage what `verify` says, then what is done; `--dry-run` answers
