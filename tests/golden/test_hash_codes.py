@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from kminilog.format.java_hashing import java_hash
 
 FILE = Path(__file__).with_name("java_hash_codes.tsv")
@@ -19,10 +17,8 @@ READ: dict[str, Callable[[str], object]] = {
 ROWS = [line.split("\t") for line in FILE.read_text().splitlines() if not line.startswith("#")]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
-def test_java_hash_equals_what_java_computed(row: list[str]):
-    kind, key, expected = row
-    assert java_hash(READ[kind](key)) == int(expected)
+def test_java_hash_equals_what_java_computed():
+    assert [row for row in ROWS if java_hash(READ[row[0]](row[1])) != int(row[2])] == []
 
 
 def test_java_hash_codes_are_of_every_kind():

@@ -6,6 +6,7 @@ from kminilog.config import complete_config
 from kminilog.errors import PluginError, SerializationError
 from kminilog.producer.manual_producer import serializer, serializers
 from kminilog.producer_settings import PRODUCER_SETTINGS
+from tests.support.errors import error_text
 
 
 class Reversed:
@@ -73,29 +74,34 @@ def test_serializer_makes_bytes_and_leaves_null_alone(name, data, encoded):
     assert (type(found), found) == (type(encoded), encoded)
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "reason"),
-    [
-        ("bytes", "text", "str is not bytes"),
-        ("bytes", 5, "int is not bytes"),
-        ("bytes", [1], "list is not bytes"),
-        ("string", b"bytes", "bytes is no text"),
-        ("string", "\ud800", "surrogates not allowed"),
-        ("integer", "5", "str is no whole number"),
-        ("integer", 5.0, "float is no whole number"),
-        ("integer", True, "bool is no whole number"),
-        ("integer", 2**31, "2147483648 does not fit into 4 bytes"),
-        ("integer", -(2**31) - 1, "-2147483649 does not fit into 4 bytes"),
-        (path_of(Broken), "text", "RuntimeError: out of order"),
-        (path_of(Plain), "text", "it returned str, not bytes"),
-    ],
-)
+NOT_TAKEN = [
+    ("bytes", "text", "str is not bytes"),
+    ("bytes", 5, "int is not bytes"),
+    ("bytes", [1], "list is not bytes"),
+    ("string", b"bytes", "bytes is no text"),
+    ("string", "\ud800", "surrogates not allowed"),
+    ("integer", "5", "str is no whole number"),
+    ("integer", 5.0, "float is no whole number"),
+    ("integer", True, "bool is no whole number"),
+    ("integer", 2**31, "2147483648 does not fit into 4 bytes"),
+    ("integer", -(2**31) - 1, "-2147483649 does not fit into 4 bytes"),
+    (path_of(Broken), "text", "RuntimeError: out of order"),
+    (path_of(Plain), "text", "it returned str, not bytes"),
+]
+
+
 @pytest.mark.parametrize("what", ["key", "value"])
-def test_serializer_says_what_it_does_not_take(name, data, reason, what):
-    with pytest.raises(SerializationError, match=f"^{what}: {name} serialiser: ") as caught:
-        serializer(name, f"{what}.serializer")("orders", data)
-    assert caught.value.what == what
-    assert reason in caught.value.reason
+def test_serializer_says_what_it_does_not_take(what):
+    offenders = []
+    for name, data, reason in NOT_TAKEN:
+        serialize = serializer(name, f"{what}.serializer")
+        said = error_text(SerializationError, serialize, "orders", data)
+        if not said.startswith(f"{what}: {name} serialiser: ") or reason not in said:
+            offenders.append((name, data, said))
+    assert offenders == []
+    with pytest.raises(SerializationError) as caught:
+        serializer("bytes", f"{what}.serializer")("orders", 5)
+    assert (caught.value.what, caught.value.reason) == (what, "int is not bytes")
 
 
 def test_serializer_of_the_user_gets_topic_settings_null_and_close():

@@ -2,8 +2,7 @@
 
 import json
 import os
-
-import pytest
+from pathlib import Path
 
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import compact
@@ -11,7 +10,7 @@ from kminilog.course.steps.drawing import svg
 from kminilog.course.steps.page import render_beside
 from kminilog.course.steps.text import render_short, render_text
 from kminilog.pages import PAGE_BYTES
-from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.course.steps.scenes import NAMES, SCHEMA, made
 
 IN_ORDER = [
@@ -175,29 +174,29 @@ def test_pages_beside_each_other_are_at_most_as_long_as_both():
         assert len(page) < 2 * PAGE_BYTES, name
 
 
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (["--all"], "write both: kminilog step --all --html DIR"),
-        (["--html", "pages"], "write both"),
-        (["--all", "--html", "pages", "murmur2"], "need no name"),
-        (["nothing"], "No such command 'nothing'"),
-        ([], "name a command of `kminilog step`: list, record"),
-        (["murmur2", "--from-step", "10"], "no step 10: murmur2 has steps 1 to 9"),
-        (["murmur2", "--html", "missing/page.html"], "there is no directory"),
-        (["murmur2", "--svg", __file__], "is a file; name a directory"),
-        (["murmur2", "--beside", "range"], "--beside makes a page: add --html FILE"),
-        (["murmur2", "--beside", "list", "--html", "x"], "'list' is no step-through"),
-        (["murmur2", "--beside", "", "--html", "x"], "'' names no step-through"),
-        (["murmur2", "--beside", "range --json", "--html", "x"], "--json is an option of the"),
-        (["murmur2", "--beside", "range --help", "--html", "x"], "--help is an option of the"),
-        (["murmur2", "--beside", "range --member", "--html", "x"], "requires an argument"),
-        (["find-offset", "orders-0"], "which offset of orders-0?"),
-    ],
-)
-def test_step_bad_input_is_one_line(tmp_path, monkeypatch, words, part):
+WRONG = [
+    ("--all", "write both: kminilog step --all --html DIR"),
+    ("--html pages", "write both"),
+    ("--all --html pages murmur2", "need no name"),
+    ("nothing", "No such command 'nothing'"),
+    ("", "name a command of `kminilog step`: list, record"),
+    ("murmur2 --from-step 10", "no step 10: murmur2 has steps 1 to 9"),
+    ("murmur2 --html missing/page.html", "there is no directory"),
+    ("murmur2 --svg a-file", "is a file; name a directory"),
+    ("murmur2 --beside range", "--beside makes a page: add --html FILE"),
+    ("murmur2 --beside list --html x", "'list' is no step-through"),
+    ("murmur2 --beside '' --html x", "'' names no step-through"),
+    ("murmur2 --beside 'range --json' --html x", "--json is an option of the"),
+    ("murmur2 --beside 'range --help' --html x", "--help is an option of the"),
+    ("murmur2 --beside 'range --member' --html x", "requires an argument"),
+    ("find-offset orders-0", "which offset of orders-0?"),
+]
+
+
+def test_step_bad_input_is_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert_one_line(CommandLine(tmp_path / "log-dir")("step", *words), 2, part)
+    Path("a-file").write_text("")
+    assert_refused(CommandLine(tmp_path / "log-dir"), tmp_path, WRONG, "step")
 
 
 def test_scenes_have_a_picture_at_each_step_and_begin_with_none_of_their_questions():

@@ -40,6 +40,7 @@ from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic, new_topic_id
 from tests.support.compacting import join_segments_of
 from tests.support.damage import flip_byte, message_positions
+from tests.support.errors import error_text
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
 PARTITION = TopicPartition("orders", 0)
@@ -270,64 +271,64 @@ def test_load_of_a_log_dir_without_messages_has_no_rows(load, log_dir):
     assert load().where("topic = 'none'").count() == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"topics": "orders"}, "setting topics: no such option here; there is: allowGaps, assign"),
-        ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
-        ({"columns": "offset,nonsense"}, "setting columns: no column 'nonsense'; there is: topic"),
-        ({"columns": "key,key"}, "setting columns: a column is named twice"),
-        ({"cores": "0"}, "setting cores: '0' is not a whole number from 1 on"),
-        ({"failOnDamage": "no"}, "setting failOnDamage: 'no' is neither 'true' nor 'false'"),
-        ({"partitions": "0,x"}, "setting partitions: 'x' is not a whole number from 0 on"),
-        ({"partitions": "3"}, "Invalid partition id: 3 for topic o"),
-        ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: where damage is, no"),
-        ({"startingOffsets": "latest"}, "setting startingOffsets: a batch from latest, -1, has no"),
-        ({"topic": "orders", "subscribe": "others"}, "setting subscribe: topic says which topics"),
-        ({"subscribe": " ,"}, "setting subscribe: no topic is named; without this option all are"),
-        ({"subscribePattern": "a("}, "setting subscribePattern: 'a(' is no regular expression: m"),
-        ({"assign": "orders"}, """setting assign: 'orders' is not JSON like {"orders": [0, 1],"""),
-        ({"assign": '{"orders": ["0"]}'}, "is not JSON like"),
-        ({"assign": '{"orders": [7]}'}, "Invalid partition id: 7 for topic orders"),
-        ({"assign": '{"orders": [0]}', "partitions": "0"}, "setting partitions: assign names the"),
-        (
-            {"startingOffsets": '{"orders": {"0": -3}}'},
-            """ is not 'earliest', 'latest' or JSON like {"orders": {"0": 23, "1": -2}}""",
-        ),
-        ({"endingOffsets": '{"orders": {"0": 1.5}}'}, "1.5}}' is not 'earliest', 'latest' or JSON"),
-        ({"endingOffsets": "earliest"}, "setting endingOffsets: nothing ends at earliest, -2; the"),
-        ({"startingOffsets": '{"orders": {"0": -1}}'}, "a batch from latest, -1, has no messages"),
-        (
-            {"topic": "orders", "startingOffsets": '{"orders": {"0": 1}}'},
-            "setting startingOffsets: no offset for orders-1; -2 is its first message, and -1 its",
-        ),
-        (
-            {"assign": '{"orders": [0]}', "endingOffsets": '{"orders": {"0": 1, "1": 1}}'},
-            "setting endingOffsets: an offset for orders-1, which does not exist or is not read",
-        ),
-        (
-            {"startOffset": "1", "startingOffsets": "earliest"},
-            "setting startOffset: startingOffsets",
-        ),
-        ({"minPartitions": "0"}, "setting minPartitions: '0' is not a whole number from 1 on"),
-        ({"maxOffsetsPerTrigger": "5"}, "setting maxOffsetsPerTrigger: only a stream has triggers"),
-        ({"includeHeaders": "true"}, "setting includeHeaders: a message has no headers: what they"),
-        (
-            {"startingTimestamp": "1"},
-            "setting startingTimestamp: a message has no timestamp: bound",
-        ),
-        ({"kafka.bootstrap.servers": "h:1"}, "setting kafka.bootstrap.servers: there is no Kafka"),
-        ({"groupIdPrefix": "g"}, "setting groupIdPrefix: a read belongs to no consumer group"),
-        ({"columns": "value,timestamp"}, "setting columns: a message has no timestamp"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
+WRONG = [
+    ({"topics": "orders"}, "setting topics: no such option here; there is: allowGaps, assign"),
+    ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
+    ({"columns": "offset,nonsense"}, "setting columns: no column 'nonsense'; there is: topic"),
+    ({"columns": "key,key"}, "setting columns: a column is named twice"),
+    ({"cores": "0"}, "setting cores: '0' is not a whole number from 1 on"),
+    ({"failOnDamage": "no"}, "setting failOnDamage: 'no' is neither 'true' nor 'false'"),
+    ({"partitions": "0,x"}, "setting partitions: 'x' is not a whole number from 0 on"),
+    ({"partitions": "3"}, "Invalid partition id: 3 for topic o"),
+    ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: where damage is, no"),
+    ({"startingOffsets": "latest"}, "setting startingOffsets: a batch from latest, -1, has no"),
+    ({"topic": "orders", "subscribe": "others"}, "setting subscribe: topic says which topics"),
+    ({"subscribe": " ,"}, "setting subscribe: no topic is named; without this option all are"),
+    ({"subscribePattern": "a("}, "setting subscribePattern: 'a(' is no regular expression: m"),
+    ({"assign": "orders"}, """setting assign: 'orders' is not JSON like {"orders": [0, 1],"""),
+    ({"assign": '{"orders": ["0"]}'}, "is not JSON like"),
+    ({"assign": '{"orders": [7]}'}, "Invalid partition id: 7 for topic orders"),
+    ({"assign": '{"orders": [0]}', "partitions": "0"}, "setting partitions: assign names the"),
+    (
+        {"startingOffsets": '{"orders": {"0": -3}}'},
+        """ is not 'earliest', 'latest' or JSON like {"orders": {"0": 23, "1": -2}}""",
+    ),
+    ({"endingOffsets": '{"orders": {"0": 1.5}}'}, "1.5}}' is not 'earliest', 'latest' or JSON"),
+    ({"endingOffsets": "earliest"}, "setting endingOffsets: nothing ends at earliest, -2; the"),
+    ({"startingOffsets": '{"orders": {"0": -1}}'}, "a batch from latest, -1, has no messages"),
+    (
+        {"topic": "orders", "startingOffsets": '{"orders": {"0": 1}}'},
+        "setting startingOffsets: no offset for orders-1; -2 is its first message, and -1 its",
+    ),
+    (
+        {"assign": '{"orders": [0]}', "endingOffsets": '{"orders": {"0": 1, "1": 1}}'},
+        "setting endingOffsets: an offset for orders-1, which does not exist or is not read",
+    ),
+    (
+        {"startOffset": "1", "startingOffsets": "earliest"},
+        "setting startOffset: startingOffsets",
+    ),
+    ({"minPartitions": "0"}, "setting minPartitions: '0' is not a whole number from 1 on"),
+    ({"maxOffsetsPerTrigger": "5"}, "setting maxOffsetsPerTrigger: only a stream has triggers"),
+    ({"includeHeaders": "true"}, "setting includeHeaders: a message has no headers: what they"),
+    (
+        {"startingTimestamp": "1"},
+        "setting startingTimestamp: a message has no timestamp: bound",
+    ),
+    ({"kafka.bootstrap.servers": "h:1"}, "setting kafka.bootstrap.servers: there is no Kafka"),
+    ({"groupIdPrefix": "g"}, "setting groupIdPrefix: a read belongs to no consumer group"),
+    ({"columns": "value,timestamp"}, "setting columns: a message has no timestamp"),
+]
+
+
 @pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
-def test_load_with_a_wrong_option_is_one_clear_error(load, options, error):
-    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
-        load(**options).collect()
-    assert error in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_load_with_a_wrong_option_is_one_clear_error(load):
+    def read(options: dict[str, str]) -> None:
+        with spark_failures("s"):
+            load(**options).collect()
+
+    said = [(options, error, error_text(KMiniLogError, read, options)) for options, error in WRONG]
+    assert [row for row in said if row[1] not in row[2] or "\n" in row[2]] == []
 
 
 def test_load_without_a_log_dir_is_one_clear_error(spark, tmp_path):
