@@ -257,35 +257,37 @@ def large(tmp_path: Path) -> CommandLine:
     return kminilog
 
 
-@pytest.mark.parametrize(
-    "words",
+TABLES = [
+    ["topic", "list"],
+    ["topic", "describe", "purchases"],
+    ["ls"],
+    ["group", "list"],
+    ["group", "describe", "readers"],
+    ["step", "list"],
+    ["lab", "list"],
+    ["retain", "--dry-run", "--now", "1"],
+    ["find", "purchases-0", "300", "--explain"],
+    ["partition", "--partitions", "3", "--key", "顾客", "--key", "k", "--explain"],
     [
-        ["topic", "list"],
-        ["topic", "describe", "purchases"],
-        ["ls"],
-        ["group", "list"],
-        ["group", "describe", "readers"],
-        ["step", "list"],
-        ["lab", "list"],
-        ["retain", "--dry-run"],
-        ["find", "purchases-0", "300", "--explain"],
-        ["partition", "--partitions", "3", "--key", "顾客", "--key", "k", "--explain"],
-        [
-            *("partition", "--partitions", "3", "--key", "顾客", "--key", "key", "--no-key", "2"),
-            *(w for n in ("default-0.8", "default-2.4", "built-in") for w in ("--partitioner", n)),
-        ],
-        ["assign", "--strategy", "range", "--topic", "orders=10", "--member", "consumer-a"],
+        *("partition", "--partitions", "3", "--key", "顾客", "--key", "key", "--no-key", "2"),
+        *(w for n in ("default-0.8", "default-2.4", "built-in") for w in ("--partitioner", n)),
     ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_tables_fit_80_columns_whatever_the_terminal(large, words, monkeypatch):
-    outs = set()
-    for width in ("60", "80", "200"):
-        monkeypatch.setenv("COLUMNS", width)
-        outs.add(large.ok(*words, *(["--now", "1"] if words[0] == "retain" else [])).out)
-    if words[0] != "partition":  # which draws at random
-        assert len(outs) == 1
-    assert max(columns(line) for out in outs for line in out.splitlines()) <= 80
+    ["assign", "--strategy", "range", "--topic", "orders=10", "--member", "consumer-a"],
+]
+
+
+def test_tables_fit_80_columns_whatever_the_terminal(large, monkeypatch):
+    offenders = []
+    for words in TABLES:
+        outs = set()
+        for width in ("60", "80", "200"):
+            monkeypatch.setenv("COLUMNS", width)
+            outs.add(large.ok(*words).out)
+        is_same = len(outs) == 1 or words[0] == "partition"  # which draws at random
+        widest = max((columns(line) for out in outs for line in out.splitlines()), default=0)
+        if not (is_same and 0 < widest <= 80):
+            offenders.append((words, widest, outs))
+    assert offenders == []
 
 
 TOPIC = "purchases-of-the-whole-year-in-all-shops"
@@ -305,32 +307,34 @@ def long_named(tmp_path: Path) -> CommandLine:
     return kminilog
 
 
-@pytest.mark.parametrize(
-    "words",
+LONG_TABLES = [
+    ["topic", "list"],
+    ["topic", "describe", TOPIC],
+    ["ls"],
+    ["group", "list"],
+    ["group", "describe", GROUP],
+    ["retain", "--dry-run", "--now", "1"],
+    ["verify"],
+    ["find", f"{TOPIC}-0", "30", "--explain"],
+    ["produce", TOPIC, "lines.txt", "--stats"],
+    ["assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER],
     [
-        ["topic", "list"],
-        ["topic", "describe", TOPIC],
-        ["ls"],
-        ["group", "list"],
-        ["group", "describe", GROUP],
-        ["retain", "--dry-run", "--now", "1"],
-        ["verify"],
-        ["find", f"{TOPIC}-0", "30", "--explain"],
-        ["produce", TOPIC, "lines.txt", "--stats"],
-        ["assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER],
-        [
-            *("assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER),
-            *("--member", "b", "--explain"),
-        ],
-        ["demo", "--documents"],
+        *("assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER),
+        *("--member", "b", "--explain"),
     ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_tables_with_long_names_show_all_of_them(long_named, words, monkeypatch, tmp_path):
+    ["demo", "--documents"],
+]
+
+
+def test_tables_with_long_names_show_all_of_them(long_named, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    out = long_named.ok(*words).out
-    for name in (TOPIC, GROUP, MEMBER):
-        assert (name in out) or not any(word.startswith(name) for word in words), out
+    offenders = []
+    for words in LONG_TABLES:
+        out = long_named.ok(*words).out
+        named = [n for n in (TOPIC, GROUP, MEMBER) if any(word.startswith(n) for word in words)]
+        if not out or not all(name in out for name in named):
+            offenders.append((words, named, out))
+    assert offenders == []
 
 
 def test_tables_of_a_cluster_with_long_names_show_all_of_them(tmp_path):

@@ -75,30 +75,33 @@ def test_line_of_kcat_is_a_message_by_both_parsers(text, message):
     assert [column[0].as_py() for column in columns] == list(message)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (b"k1 v1", "Expecting value"),
-        (b"[1]", "not an object"),
-        (b'{"payload":"v"}', "it has no member 'key'"),
-        (b'{"key":"k"}', "it has no member 'payload'"),
-        (b'{"key":7,"payload":"v"}', "its key is no string, so nobody knows its bytes"),
-        (b'{"key":"k","payload":{"a":1}}', "its payload is no string"),
-        (b'{"key":null,"key_error":"x","payload":"v"}', "key_error says that kcat has decoded it"),
-        (b'{"key":"k","payload":"v","value_schema_id":3}', "leave out `-s avro`"),
-        (b'{"key":"\\ud83d","payload":"v"}', "surrogates not allowed"),
-        (b'{"key":"\\udcff","payload":"\xff"}', "not valid UTF-8, and has escapes of halves"),
-        (b'{"key":NaN,"payload":"v"}', "NaN is no JSON"),
-        (b'{"key":"k","payload":"v"} {}', "Extra data"),
-        (b'{"key":"k","payload":' + b"[" * 600 + b"]" * 600 + b"}", "more than 512 levels"),
-    ],
-)
-def test_line_that_does_not_say_which_bytes_is_rejected(text, reason):
-    found = messages_of(pa.array([text]), is_first=False)
-    assert found.kept.all()
-    assert reason in found.rejected[0].as_py()
-    assert found.rejected[0].as_py().startswith("it is no line of kcat -J: ")
-    assert found.key[0].as_py() is found.payload[0].as_py() is None
+REJECTED = [
+    (b"k1 v1", "Expecting value"),
+    (b"[1]", "not an object"),
+    (b'{"payload":"v"}', "it has no member 'key'"),
+    (b'{"key":"k"}', "it has no member 'payload'"),
+    (b'{"key":7,"payload":"v"}', "its key is no string, so nobody knows its bytes"),
+    (b'{"key":"k","payload":{"a":1}}', "its payload is no string"),
+    (b'{"key":null,"key_error":"x","payload":"v"}', "key_error says that kcat has decoded it"),
+    (b'{"key":"k","payload":"v","value_schema_id":3}', "leave out `-s avro`"),
+    (b'{"key":"\\ud83d","payload":"v"}', "surrogates not allowed"),
+    (b'{"key":"\\udcff","payload":"\xff"}', "not valid UTF-8, and has escapes of halves"),
+    (b'{"key":NaN,"payload":"v"}', "NaN is no JSON"),
+    (b'{"key":"k","payload":"v"} {}', "Extra data"),
+    (b'{"key":"k","payload":' + b"[" * 600 + b"]" * 600 + b"}", "more than 512 levels"),
+]
+
+
+def test_line_that_does_not_say_which_bytes_is_rejected():
+    offenders = []
+    for text, reason in REJECTED:
+        found = messages_of(pa.array([text]), is_first=False)
+        said = found.rejected[0].as_py()
+        has_nothing = found.key[0].as_py() is found.payload[0].as_py() is None
+        is_said = said.startswith("it is no line of kcat -J: ") and reason in said
+        if not (found.kept.all() and has_nothing and is_said):
+            offenders.append((text, said))
+    assert offenders == []
 
 
 def test_source_of_kcat_lines_is_read_in_pieces_and_by_places(tmp_path: Path, monkeypatch):
