@@ -191,6 +191,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
         interval_ms = self.config["auto.commit.interval.ms"]
         due_ms = self._clock.now_ms() + interval_ms
         while not self._is_over():
+            began_ms = self._clock.now_ms()
             room = 0 if self._is_stopping.is_set() else self._queue.maxsize - self._queue.qsize()
             records = consumer.poll(_POLL_MS, min(room, self.config["max.poll.records"]))
             for record in records:
@@ -199,7 +200,9 @@ class KafkaStream(Iterator[ConsumerRecord]):
                 self._queue.put(_Queued(record, share))
             now_ms = self._clock.now_ms()
             is_silent = room and not records and consumer.is_settled
-            self._look = _Look(now_ms, self._look.silent_since_ms if is_silent else now_ms)
+            # A look that finds nothing counts from its beginning: it misses what comes later.
+            since_ms = self._look.silent_since_ms
+            self._look = _Look(began_ms, since_ms) if is_silent else _Look(now_ms, now_ms)
             if now_ms >= due_ms:
                 self._commit()
                 due_ms = self._clock.now_ms() + interval_ms
