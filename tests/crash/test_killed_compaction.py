@@ -1,11 +1,8 @@
 """`compact` killed with kill -9, while it stages and while it publishes: all of it, or nothing."""
 
-import os
 import random
 import shutil
-import subprocess
-import sys
-import time
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,10 +15,10 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import pending_path
 from kminilog.verification.report import verify_storage
 from tests.support.log_content import Content, content_of
+from tests.support.processes import start
 
-JOBS, PARTITIONS, LINES = 5, 60, 600
+JOBS, PARTITIONS, LINES = 3, 12, 200
 STAGING, PUBLISHING = "staging", "publishing"
-PATIENCE_SECONDS = 60
 
 
 @pytest.fixture
@@ -51,35 +48,31 @@ def segment_count(log_dir: Path) -> int:
     return len(list(log_dir.glob("t-*/*.log")))
 
 
-def killed_in(phase: str, log_dir: Path, chance: random.Random) -> bool:
-    """Begin to compact, and kill the process in this phase; tell if it was killed."""
-    command = [sys.executable, "-m", "kminilog", "--log-dir", str(log_dir), "compact", "t"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def compact(phase: str, log_dir: Path, steps: int = -1) -> int:
+    """Compact, and die after so many steps of a phase; return how many there were if it lives."""
     sign = log_dir / ".staging" if phase == STAGING else pending_path(log_dir)
-    while not os.path.lexists(sign) and process.poll() is None:
-        assert time.monotonic() < deadline
-    end = time.monotonic() + chance.random() * (0.03 if phase == STAGING else 0.01)
-    while time.monotonic() < end:
-        pass
-    process.kill()
-    return process.wait() != 0
+    words = ["--log-dir", log_dir, "compact", "t"]
+    with start("crash.dying_command", sign, steps, *words) as process:
+        said, complaints = process.stdout.read(), process.stderr.read()
+        assert (process.wait(), complaints) == (-signal.SIGKILL if steps >= 0 else 0, "")
+    return int(said.split()[-1]) if said else 0
 
 
 @pytest.mark.parametrize("phase", [STAGING, PUBLISHING])
-def test_compact_killed_at_any_moment_is_whole_or_nothing(tmp_path, log_dir, phase):
+def test_compact_killed_at_any_step_is_whole_or_nothing(tmp_path, log_dir, phase):
     chance = random.Random(phase)
-    content, before, kills, pending = content_of(log_dir, "t"), segment_count(log_dir), 0, 0
+    content, before = content_of(log_dir, "t"), segment_count(log_dir)
+    shutil.copytree(log_dir, tmp_path / "alive")
+    steps = compact(phase, tmp_path / "alive")
+    assert steps > 500
     for number in range(6):
         copy = tmp_path / str(number)
         shutil.copytree(log_dir, copy)
-        kills += killed_in(phase, copy, chance)
-        pending += pending_path(copy).exists()
+        compact(phase, copy, chance.randrange(steps))
+        assert pending_path(copy).exists() or phase == STAGING
         assert_is_whole(copy, content)
         is_committed = pending_path(copy).exists() or segment_count(copy) != before
         LogDirWriter.open(copy).close()
         assert_is_whole(copy, content)
         assert segment_count(copy) == (PARTITIONS if is_committed else before)
         shutil.rmtree(copy)
-    assert kills
-    assert pending or phase == STAGING
