@@ -1,11 +1,12 @@
 """`consume --streams`: threads share a topic; nothing is skipped or counted early."""
 
+import fcntl
 import json
 import signal
 import subprocess
 import sys
 import threading
-import time
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,14 @@ from kminilog.cli.consume.streams import StreamsRun
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.support.cli.command_line import CommandLine, assert_refused
+from tests.support.consumer.sessions import SHORT_MS, end_short_sessions
+from tests.support.processes import Process, wait_until
 
 PARTITIONS, EACH = 4, 50
 # A machine that stands still for 10 s must not end a session: then messages come twice.
-PATIENT = ["--config", "heartbeat.interval.ms=20", "--config", "session.timeout.ms=600000"]
-FAST = [*PATIENT, "--config", "consumer.timeout.ms=300"]
-GROUP = ["--group", "readers"]
+PATIENT = ["--config", "heartbeat.interval.ms=20", "--config", f"session.timeout.ms={SHORT_MS}"]
+FAST = ["--config", "consumer.timeout.ms=100"]
+GROUP = ["--group", "readers", *PATIENT]
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def test_streams_read_all_messages_once_and_commit_them(full, streams):
 
 
 def test_streams_are_members_that_share_the_partitions(full):
-    words = ["consume", "t", *GROUP, "--streams", "3", "--config", "heartbeat.interval.ms=20"]
+    words = ["consume", "t", *GROUP, "--streams", "3"]
     process = full.start(*words)
     members: list[str] = []
     while len(set(members)) < 3:
@@ -60,7 +63,7 @@ def test_streams_are_members_that_share_the_partitions(full):
         if document.code == 0:
             members = [each["member"] for each in document.document["partitions"] if each["member"]]
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, err) == (130, b"")
     assert {member.split("-")[1] for member in members} == {"0", "1", "2"}
     after = full.ok("consume", "t", *GROUP, *FAST).out.split()
@@ -77,8 +80,7 @@ def test_streams_end_after_so_many_messages_and_commit_no_other(full, wanted):
 
 
 def test_streams_wait_for_no_time_at_all_and_skip_nothing(full):
-    options = ["--config", "heartbeat.interval.ms=20", "--config", "consumer.timeout.ms=0"]
-    run = full.ok("consume", "t", *GROUP, *options, "--streams", 3)
+    run = full.ok("consume", "t", *GROUP, "--config", "consumer.timeout.ms=0", "--streams", 3)
     assert set(map(int, run.out.split())) == set(range(PARTITIONS * EACH))
 
 
@@ -108,13 +110,13 @@ def test_streams_end_only_when_all_of_them_have_found_nothing_for_so_long():
     run = StreamsRun(pytest.fail, Wanted())
     thread = threading.Thread(target=run.run, args=[[long_idle, busy], 300])
     thread.start()
-    thread.join(timeout=0.3)
+    thread.join(timeout=0.15)  # three looks
     assert thread.is_alive()
     busy.silent_ms = 299
-    thread.join(timeout=0.3)
+    thread.join(timeout=0.15)
     assert thread.is_alive()
     busy.silent_ms = 300
-    thread.join(timeout=60)
+    thread.join()
     assert not thread.is_alive()
 
 
@@ -126,23 +128,37 @@ def test_streams_take_the_other_options(full):
     assert run.out.count("\n") - PARTITIONS * EACH // 5 in (0, 1)
 
 
+def is_stopped(pid: int) -> bool:
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    return after_name.split()[0] == "T"
+
+
+def stop(process: Process[bytes], lock: Path) -> None:
+    """Stop a member where it does not hold the lock of its group."""
+    with lock.open() as file:
+        while True:
+            process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: is_stopped(process.pid))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                process.send_signal(signal.SIGCONT)
+            else:
+                return
+
+
 @pytest.mark.parametrize("streams", [[], ["--streams", "1"]])
 def test_consume_says_that_messages_come_again_after_its_session_was_over(full, streams):
-    short = [
-        "heartbeat.interval.ms=20",
-        "session.timeout.ms=2000",
-        "auto.commit.interval.ms=600000",
-    ]
-    options = [word for setting in short for word in ("--config", setting)]
+    options = ["--config", "auto.commit.interval.ms=600000"]
     process = full.start("consume", "t", *GROUP, *options, *streams)
     assert process.stdout
     first = [process.stdout.readline() for _ in range(PARTITIONS * EACH)]
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(2.2)  # longer than the session
+    stop(process, full.log_dir / ".groups" / "readers.lock")
+    end_short_sessions(full.log_dir, "readers")
     process.send_signal(signal.SIGCONT)
     again = [process.stdout.readline() for _ in range(PARTITIONS * EACH)]
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert sorted(again) == sorted(first)
     assert err.decode() == (
         "kminilog: group readers did not hear this member for session.timeout.ms and took "
@@ -184,14 +200,14 @@ def test_streams_whose_output_is_closed_end_quietly(full):
     process = full.start("consume", "t", *GROUP, "--streams", "2")
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(timeout=60) == 141
+    assert process.wait() == 141
     assert full.ok("consume", "t", *GROUP, *FAST).out.count("\n") == PARTITIONS * EACH
 
 
 def test_streams_write_whole_lines(full):
     fill(full)
     process = full.start("consume", "t", *GROUP, *FAST, "--streams", "4", "--json")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, err) == (0, b"")
     assert len([json.loads(line) for line in out.splitlines()]) >= 2 * PARTITIONS * EACH
 

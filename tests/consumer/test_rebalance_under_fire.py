@@ -5,17 +5,18 @@ stands in the file that its output goes to.
 """
 
 import json
+import signal
 import subprocess
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.support.cli.command_line import PROGRAM, environment
-from tests.support.processes import Process
+from tests.support.cli.command_line import PROGRAM, CommandLine, environment
+from tests.support.consumer.sessions import LONG_MS, SHORT_MS, end_short_sessions
+from tests.support.processes import Process, wait_until
 
-MESSAGES, PARTITIONS = 40_000, 12
+MESSAGES, PARTITIONS = 20_000, 12
 Place = tuple[int, int]
 
 
@@ -27,12 +28,11 @@ class Members:
         self.directory = directory
         self.processes: dict[str, Process[bytes]] = {}
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, session_ms: int = LONG_MS) -> None:
         settings = {
-            "session.timeout.ms": 2_000,
-            "heartbeat.interval.ms": 200,
-            "auto.commit.interval.ms": 300,
-            "consumer.timeout.ms": 6_000,
+            "session.timeout.ms": session_ms,
+            "heartbeat.interval.ms": 50,
+            "auto.commit.interval.ms": 100,
         }
         options = [f"--config={setting}={value}" for setting, value in settings.items()]
         command = [*PROGRAM, "--log-dir", str(self.log_dir), "consume", "orders", "--json"]
@@ -51,9 +51,21 @@ class Members:
         return [(record["partition"], record["offset"]) for record in records]
 
     def wait_until_it_has(self, name: str, count: int) -> None:
-        while self.output(name).read_bytes().count(b"\n") < count:
-            assert self.processes[name].poll() is None, f"{name} has ended"
-            time.sleep(0.01)
+        wait_until(
+            lambda: self.output(name).read_bytes().count(b"\n") >= count,
+            alive=self.processes[name],
+        )
+
+    def wait_until_all_have_a_share(self) -> None:
+        groups = CommandLine(self.log_dir)
+
+        def owners() -> set[str]:
+            described = groups("group", "describe", "readers", "--json")
+            partitions = described.document["partitions"] if described.code == 0 else []
+            return {one["member"] for one in partitions if one["member"]}
+
+        for process in self.processes.values():
+            wait_until(lambda: len(owners()) == len(self.processes), alive=process)
 
 
 def committed(log_dir: Path) -> dict[int, int]:
@@ -69,8 +81,10 @@ def test_kill_and_join_while_messages_are_produced_skips_none_and_repeats_what_w
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic("orders", PARTITIONS))
     members = Members(log_dir, tmp_path)
-    for name in ("first", "second", "killed"):
-        members.start(name)
+    members.start("first")
+    members.start("second")
+    members.start("killed", SHORT_MS)
+    members.wait_until_all_have_a_share()
     produce = [*PROGRAM, "--log-dir", str(log_dir), "produce", "orders", "--key-separator", ":"]
     producer: Process[bytes] = Process(
         [*produce, "--config", "batch.size=2000"], stdin=subprocess.PIPE, env=environment()
@@ -84,11 +98,16 @@ def test_kill_and_join_while_messages_are_produced_skips_none_and_repeats_what_w
             members.processes["killed"].kill()
             members.processes["killed"].wait()
             on_record = committed(log_dir)
+            end_short_sessions(log_dir, "readers")
             members.start("joined")
     producer.stdin.close()
-    assert producer.wait(timeout=100) == 0
+    assert producer.wait() == 0
     for name in ("first", "second", "joined"):
-        assert members.processes[name].wait(timeout=100) == 0, name
+        wait_until(
+            lambda: sum(committed(log_dir).values()) == MESSAGES, alive=members.processes[name]
+        )
+        members.processes[name].send_signal(signal.SIGINT)
+        assert members.processes[name].wait() == 128 + signal.SIGINT, name
 
     by_member = {name: members.processed(name) for name in members.processes}
     counts = Counter(place for places in by_member.values() for place in places)

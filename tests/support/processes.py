@@ -1,18 +1,24 @@
-"""Starting the other processes of these tests: real ones, with a pipe for what they say.
+"""Starting the other processes of these tests, real ones, and waiting for what they do.
 
 What a process has said is read to its end through the stream, never by `communicate`, which leaves
 out the lines that an earlier `readline` has taken from the pipe already.
+
+Nothing here has a time limit: a busy machine may take ten times as long. A process that has died is
+told at once; the `timeout` of pyproject.toml ends a test that hangs, and `end_all` what it started.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, AnyStr
 
 _PROJECT = Path(__file__).parents[2]
+_LOOK_SECONDS = 0.002
 _started: list["subprocess.Popen[Any]"] = []
 
 
@@ -59,6 +65,27 @@ def start(module: str, *arguments: object) -> Process[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+
+
+def wait_until(
+    is_so: Callable[[], object], *, alive: "subprocess.Popen[Any] | None" = None
+) -> None:
+    """Wait until it is so. The process that is to make it so must live until then, if it is named;
+    else its last words are the failure."""
+    while not is_so():
+        if alive and alive.poll() is not None and not is_so():
+            said = alive.stderr.read() if alive.stderr else ""
+            raise AssertionError(f"it ended with {alive.returncode}: {said}")
+        time.sleep(_LOOK_SECONDS)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return how much processor time a process has had, all its threads together: how far it is,
+    however busy the machine. What has ended and is waited for by nobody yet has its last figure.
+
+    Linux only. The number of the clock is what clock_getcpuclockid returns in C.
+    """
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def read_line(process: subprocess.Popen[str]) -> str:
