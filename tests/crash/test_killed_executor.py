@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -34,7 +35,6 @@ Command = Callable[..., Run]
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.xdist_group("spark-cluster"),
-    pytest.mark.timeout(1800),
 ]
 
 
@@ -103,14 +103,18 @@ def test_executor_killed_in_the_middle_of_an_ingest_leaves_every_row_once(
     reading = ["--key-regex", "^(k[0-9]+):"]
     to = ["--topic", "t", "--partitions", PARTITIONS, "--dialect", dialect.name, "--plan", plan]
     total_bytes = sum(path.stat().st_size for path in source.iterdir())
-    progress = Progress(tmp_path / "log", "job", lambda: cluster.poll() is None)
-    with ThreadPoolExecutor(1) as pool:
-        ingest = pool.submit(kminilog, "ingest", source, *to, *reading, "--job-id", "job", "--json")
-        assert progress.wait_for(STAGING, 0.1, total_bytes)
-        assert kill_one(cluster.pid, EXECUTOR, random.Random(plan))
-        assert not progress.is_over, "it was killed too late"
-        done = ingest.result()
-    assert (done.code, done.err) == (0, ""), done
+    is_met = False
+    while not is_met:  # a busy machine may let the job end before
+        rmtree(tmp_path / "log", ignore_errors=True)
+        progress = Progress(tmp_path / "log", "job", lambda: cluster.poll() is None)
+        with ThreadPoolExecutor(1) as pool:
+            words = ["ingest", source, *to, *reading, "--job-id", "job", "--json"]
+            ingest = pool.submit(kminilog, *words)
+            if progress.wait_for(STAGING, 0.1, total_bytes):
+                is_killed = kill_one(cluster.pid, EXECUTOR, random.Random(plan))
+                is_met = is_killed and not progress.is_over
+            done = ingest.result()
+        assert (done.code, done.err) == (0, ""), done
     found: Counter[int] = Counter()
     for partition in range(PARTITIONS):
         directory = tmp_path / "log" / f"t-{partition}"

@@ -3,6 +3,7 @@
 import random
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from threading import Event
 from time import sleep
 
 import pytest
@@ -17,7 +18,7 @@ from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
 from tests.support.crash.following import Followed, follow
 from tests.support.crash.numbered_messages import numbered_messages
-from tests.support.processes import finish, read_line, start
+from tests.support.processes import finish, read_line, start, wait_until
 
 ORDERS_0 = TopicPartition("orders", 0)
 READ_SIZES = [1, 700]
@@ -46,15 +47,19 @@ def test_read_beside_the_writer_sees_a_prefix_in_order_without_gaps(
         ]
         assert {read_line(process) for process in processes} == {"ready"}
         pool = stack.enter_context(ThreadPoolExecutor())
+        waits = Event()
         threads = [
-            pool.submit(follow, LogDir(tmp_path).reader(ORDERS_0), messages, max_bytes)
+            pool.submit(follow, LogDir(tmp_path).reader(ORDERS_0), messages, max_bytes, waits.set)
             for max_bytes in READ_SIZES
         ]
+        append_numbered(writer, messages // 2)
+        waits.clear()
+        wait_until(lambda: waits.is_set() or any(thread.done() for thread in threads))
         append_numbered(writer, messages)
         followed = [thread.result() for thread in threads]
         followed += [Followed(*map(int, finish(process).split())) for process in processes]
         writer.log(ORDERS_0).check()
-    assert any(reader.waited for reader in followed), "nobody read beside the writer"
+    assert any(reader.waited for reader in followed[: len(threads)])
     for reader in followed:
         assert (reader.messages == messages) == (reader.overtaken == 0)
         assert retains or reader.overtaken == 0

@@ -11,9 +11,9 @@ import json
 import os
 import signal
 import sys
-import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -27,11 +27,11 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
+from tests.support.processes import cpu_seconds, wait_until
 
 MESSAGES = 4000
 SETTINGS = TopicSettings(segment_bytes=10_000, index_interval_bytes=500)
-SHORTEST_SECONDS = 0.1
-PATIENCE_SECONDS = 60
+SHORTEST_SECONDS = 0.1  # of a processor, as all seconds here
 TAIL = "--config", "consumer.timeout.ms=0"
 MADE = Topic("made", 300, settings=SETTINGS)
 COMMANDS = {
@@ -107,16 +107,20 @@ def start(directory: Path, words: tuple[str, ...]) -> int:
 
 def wait(pid: int) -> str:
     """Return how a process ended: its exit code as a shell has it."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            return str(code if code >= 0 else 128 - code)
-        time.sleep(0.002)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return "hung"
+    return ended(pid)[0]
+
+
+def ended(pid: int) -> tuple[str, float]:
+    """Return also how much processor time it took."""
+    _, status, used = os.wait4(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return str(code if code >= 0 else 128 - code), used.ru_utime + used.ru_stime
+
+
+def is_at(pid: int, seconds: float) -> bool:
+    """Tell if a process has taken so much processor time, or has ended; it is to be waited for."""
+    has_ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return bool(has_ended) or cpu_seconds(pid) >= seconds
 
 
 def count_written(log_dir: LogDir, name: str) -> int:
@@ -208,26 +212,30 @@ def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: i
 
 
 def interrupt(log_dir: LogDir, name: str, times: int, chance: Random) -> tuple[Counter, list[str]]:
-    """Interrupt a command so many times; return its exit codes, and what was wrong."""
+    """Interrupt a command so many times; return its exit codes, and what was wrong.
+
+    If it is done before the signal comes, the signal comes earlier the next time.
+    """
     words, codes, wrong = COMMANDS[name], Counter(), []
-    began = time.monotonic()
+    seconds = SHORTEST_SECONDS
     if name not in ENDLESS:
         prepare(log_dir, name)
-        wait(start(log_dir.path, words))
-    seconds = max(time.monotonic() - began, SHORTEST_SECONDS)
-    for _ in range(times):
+        _, used = ended(start(log_dir.path, words))
+        seconds = max(used, SHORTEST_SECONDS)
+    moment = chance.uniform(0, seconds)
+    while codes.total() - codes["0"] < times:
         prepare(log_dir, name)
         before = count_written(log_dir, name)
-        pid = start(log_dir.path, words)
-        delay, number = chance.uniform(0, seconds), chance.choice([signal.SIGINT, signal.SIGTERM])
-        time.sleep(delay)
+        pid, number = start(log_dir.path, words), chance.choice([signal.SIGINT, signal.SIGTERM])
+        wait_until(partial(is_at, pid, moment))
         os.kill(pid, number)
         code = wait(pid)
         codes[code] += 1
         wrong += [
-            f"{name}, {number.name} after {delay:.4f} of {seconds:.2f} s: {fault}"
+            f"{name}, {number.name} after {moment:.4f} of {seconds:.2f} s: {fault}"
             for fault in faults(log_dir, name, code, number, before)
         ]
+        moment = moment / 2 if code == "0" else chance.uniform(0, seconds)
     if name == "recover":  # the next command finds a valid log, however early the last signal came
         wait(start(log_dir.path, words))
     return codes, wrong

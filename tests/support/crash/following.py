@@ -1,6 +1,7 @@
 """Reading a log of numbered messages from its start while somebody writes it."""
 
 import contextlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kminilog.errors import OffsetOutOfRangeError
@@ -18,8 +19,11 @@ class Followed(NamedTuple):
     waited: int
 
 
-def follow(reader: PartitionReader, end: int, max_bytes: int) -> Followed:
-    """Read every message up to offset `end`, and assert that it is the right one.
+def follow(
+    reader: PartitionReader, end: int, max_bytes: int, on_waiting: Callable[[], object] = int
+) -> Followed:
+    """Read every message up to offset `end`, and assert that it is the right one. `on_waiting` is
+    called when there is no more yet.
 
     Only where retention has deleted what comes next, the reader goes on where the log starts now.
     """
@@ -30,7 +34,9 @@ def follow(reader: PartitionReader, end: int, max_bytes: int) -> Followed:
             assert batch > offset
             offset, overtaken = batch, overtaken + 1
             continue
-        waited += offset > 0 and not batch
+        if offset and not batch:
+            waited += 1
+            on_waiting()
         for message in batch:
             expected = (offset, *numbered_message(offset))
             assert (message.offset, message.key, message.value) == expected

@@ -3,8 +3,8 @@
     python -m tests.support.crash.polling_process LOG_DIR ROWS
 
 Rows are "<key> <job> <row>", numbered within a job. What was read must be there again, unchanged,
-the next time; offsets follow each other. Says "ready"; in the end, as JSON, where the partitions
-ended each time, in the order in which they were read.
+the next time; offsets follow each other. Says "ready" after the first time; in the end, as JSON,
+where the partitions ended each time, in the order in which they were read.
 """
 
 import json
@@ -16,7 +16,6 @@ from kminilog.storage.partition_reader import PartitionReader
 
 
 def main(log_dir: Path, rows: int) -> None:
-    print("ready", flush=True)
     seen: dict[int, list[bytes]] = {}
     ends: list[dict[int, int]] = []
     while sum(map(len, seen.values())) < rows:
@@ -29,6 +28,8 @@ def main(log_dir: Path, rows: int) -> None:
             seen[topic_partition.partition] = values
             found[topic_partition.partition] = len(values)
         ends.append(found)
+        if len(ends) == 1:
+            print("ready", flush=True)
     print(json.dumps([list(map(list, end.items())) for end in ends]))
 
 

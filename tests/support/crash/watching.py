@@ -3,8 +3,8 @@
 Job n adds `job_size(partition, n)` numbered messages to each partition.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
@@ -12,13 +12,6 @@ from kminilog.storage.partition_reader import PartitionReader
 from tests.support.crash.numbered_messages import numbered_message
 
 PARTITIONS = 3
-
-
-class Watched(NamedTuple):
-    """How many rounds there were, and how many different numbers of jobs were seen."""
-
-    rounds: int
-    stages: int
 
 
 def job_size(partition: int, job: int) -> int:
@@ -29,9 +22,10 @@ def log_end(partition: int, jobs: int) -> int:
     return sum(job_size(partition, job) for job in range(1, jobs + 1))
 
 
-def watch(log_dir: Path, jobs: int) -> Watched:
+def watch(log_dir: Path, jobs: int, on_seen: Callable[[int], object] = int) -> None:
     """Read everything until all jobs are there; assert that what is there are whole jobs, in every
-    partition at least those that were in the one read before."""
+    partition at least those that were in the one read before. `on_seen` hears after each round how
+    many there are."""
     ends = [
         {log_end(partition, count): count for count in range(jobs + 1)}
         for partition in range(PARTITIONS)
@@ -40,7 +34,7 @@ def watch(log_dir: Path, jobs: int) -> Watched:
         LogDir(log_dir).reader(TopicPartition("orders", partition))
         for partition in range(PARTITIONS)
     ]
-    seen, rounds, stages = 0, 0, set[int]()
+    seen = rounds = 0
     while seen < jobs:
         for partition, reader in enumerate(readers):
             looked = LogDir(log_dir).reader(reader.topic_partition) if rounds % 2 else reader
@@ -50,8 +44,7 @@ def watch(log_dir: Path, jobs: int) -> Watched:
                 assert count >= seen, f"job {seen} was there already, in another partition"
                 seen = count
         rounds += 1
-        stages.add(seen)
-    return Watched(rounds, len(stages))
+        on_seen(seen)
 
 
 def read_all(reader: PartitionReader) -> int:
