@@ -5,7 +5,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
+from resource import RUSAGE_CHILDREN, getrusage
 
 import click
 import pytest
@@ -130,7 +130,7 @@ def test_closed_pipe_ends_quietly(kminilog):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=30) == 141
+    assert process.wait() == 141
 
 
 def test_pipe_that_is_closed_from_the_beginning_ends_quietly(orders):
@@ -140,7 +140,7 @@ def test_pipe_that_is_closed_from_the_beginning_ends_quietly(orders):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=30) == 141
+    assert process.wait() == 141
 
 
 def test_error_about_a_name_with_a_newline_is_still_one_line(tmp_path):
@@ -157,7 +157,7 @@ def test_interrupt_ends_quietly(orders):
     assert process.stdout
     assert process.stdout.readline() == b"value0\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate()
     assert (process.returncode, err) == (130, b"")
 
 
@@ -171,7 +171,7 @@ def test_interrupt_of_produce_keeps_what_was_written_and_lets_go_of_the_lock(ord
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["offset"] == 20
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate()
     assert (process.returncode, err) == (130, b"")
     assert (
         orders.ok("topic", "describe", "orders", "--json").document["partitions"][0][
@@ -246,22 +246,24 @@ def test_python_m_is_the_command(orders):
 
 
 def test_start_takes_a_small_multiple_of_importing_click(orders, record_property):
-    click_seconds = _fastest([sys.executable, "-c", "import click"])
+    click_seconds = _cpu_seconds([sys.executable, "-c", "import click"])
     program = [sys.executable, "-m", "kminilog.cli.main", "--log-dir", str(orders.log_dir)]
     for arguments in (["--version"], ["find", "orders-0", "7"]):
-        ratio = _fastest([*program, *arguments]) / click_seconds
+        ratio = _cpu_seconds([*program, *arguments]) / click_seconds
         record_property("counted", f"kminilog {arguments[0]}: {ratio:.1f} times import click")
-        assert ratio < 10  # the aim is 3; a busy machine must not make this fail
+        assert ratio < 10  # the aim is 3
 
 
-def _fastest(command: list[str]) -> float:
+def _cpu_seconds(command: list[str]) -> float:
+    """Return how much processor time a command takes, at best."""
     seconds = []
-    for _ in range(5):
-        began = time.perf_counter()
+    for _ in range(3):
+        before = getrusage(RUSAGE_CHILDREN)
         subprocess.run(
             command, check=True, env=environment(), cwd=PROJECT, stdout=subprocess.DEVNULL
         )
-        seconds.append(time.perf_counter() - began)
+        after = getrusage(RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
     return min(seconds)
 
 

@@ -4,11 +4,9 @@ import json
 import os
 import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +35,7 @@ def run_on_a_terminal(
         env={**environment(), "TERM": "xterm", **variables},
     )
     os.close(end)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate()
     shown = b""
     try:
         while data := os.read(terminal, 4096):
@@ -172,8 +170,11 @@ def test_working_that_fails_hands_the_error_on():
 
 
 SOON_TOLD = """
+from types import SimpleNamespace
 from kminilog.cli.shared import progress
-progress.SECONDS_BETWEEN_LINES = 0.2
+progress.SECONDS_BETWEEN_LINES = 0.05
+real, progress.time = progress.time, SimpleNamespace()
+progress.time.monotonic = lambda: 100 * real.monotonic()  # so no second has to pass
 from kminilog.cli.main import main
 main()
 """
@@ -181,7 +182,8 @@ NOT_STARTED = """
 import sys
 from kminilog.jobs.spark.runtime import session
 def start(master):
-    print("pyspark" in sys.modules, file=sys.stderr)
+    slow = {"numpy", "orjson", "pandas", "py4j", "pyarrow", "pyspark", "rich"}
+    print(*sorted(slow & set(sys.modules)), file=sys.stderr)
     raise KeyboardInterrupt
 session.spark_session = start
 from kminilog.cli.main import main
@@ -191,15 +193,25 @@ TOOK = r"Verifying with Spark: Spark started in \d+\.\d s, the work took \d+\.\d
 
 
 @pytest.mark.parametrize(
-    ("words", "title"),
+    ("words", "title", "of_sources"),
     [
-        (["verify", "--engine", "spark"], "Verifying with Spark"),
-        (["verify", "orders", "--against", "lines", "--engine", "spark"], "Verifying with Spark"),
-        (["ingest", "lines", "--topic", "new", "--engine", "spark"], "Ingesting with Spark"),
-        (["demo", "--rows", "10"], "Demo"),
+        (["verify", "--engine", "spark"], "Verifying with Spark", set()),
+        (
+            ["verify", "orders", "--against", "lines", "--engine", "spark"],
+            "Verifying with Spark",
+            {"numpy", "orjson", "pyarrow"},
+        ),
+        (
+            ["ingest", "lines", "--topic", "new", "--engine", "spark"],
+            "Ingesting with Spark",
+            {"numpy", "orjson", "pyarrow"},
+        ),
+        (["demo", "--rows", "10"], "Demo", set()),
     ],
 )
-def test_start_of_spark_is_said_before_anything_is_loaded_for_it(orders, tmp_path, words, title):
+def test_start_of_spark_is_said_before_anything_is_loaded_for_it(
+    orders, tmp_path, words, title, of_sources
+):
     (tmp_path / "lines").write_text("line\n")
     run = subprocess.run(
         [sys.executable, "-c", NOT_STARTED, "--log-dir", str(orders.log_dir), *words],
@@ -209,25 +221,9 @@ def test_start_of_spark_is_said_before_anything_is_loaded_for_it(orders, tmp_pat
         text=True,
         check=False,
     )
-    assert run.stderr.splitlines() == [f"kminilog: {title}: starting Spark", "False"], run
-
-
-def test_start_of_spark_is_said_within_a_small_multiple_of_importing_click(orders):
-    said = [sys.executable, "-c", NOT_STARTED, "--log-dir", str(orders.log_dir), "verify"]
-    ratio = fastest([*said, "--engine", "spark"]) / fastest([sys.executable, "-c", "import click"])
-    assert ratio < 30  # the aim is 3; a busy machine makes it 9
-
-
-def fastest(command: list[str]) -> float:
-    """Return after how many seconds the first line comes, or else the end, at best."""
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        with Process(command, env=environment(), stderr=subprocess.PIPE) as process:
-            process.stderr.readline()
-            seconds.append(time.perf_counter() - began)
-            process.wait()
-    return min(seconds)
+    said, loaded = run.stderr.splitlines()
+    assert said == f"kminilog: {title}: starting Spark"
+    assert set(loaded.split()) <= of_sources
 
 
 def test_end_says_how_long_the_start_and_the_work_took(monkeypatch, capsys):
@@ -285,7 +281,7 @@ def test_clock_runs_in_a_pipe_while_spark_starts_and_the_end_says_how_long_it_to
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        said = [process.stderr.readline() for _ in range(8)]  # no JVM runs yet
+        said = [process.stderr.readline() for _ in range(3)]  # no JVM runs yet
         assert said[0] == "kminilog: Verifying with Spark: starting Spark\n"
         assert all(line.startswith(f"{said[0][:-1]} … ") for line in said[1:])
         assert int(said[-1].split()[-2]) >= 1
@@ -311,7 +307,7 @@ def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_i
         stderr=end,
     ) as process:
         os.close(end)
-        shown = read_until(rb"0:00:0[0-5].*starting Spark.*0:00:0[2-9].*starting Spark", terminal)
+        shown = read_until(rb"(0:\d\d:\d\d).*starting Spark.*(?!\1)0:\d\d:\d\d.*starting", terminal)
         assert b"took" not in shown
         gate.touch()
         shown = read_until(b"took .* s\r?\n", terminal)
@@ -323,10 +319,8 @@ def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_i
 
 
 def read_until(wanted: bytes, terminal: int) -> bytes:
-    """Return what a terminal shows until this is there; an error if it does not come."""
-    shown, deadline = b"", time.monotonic() + 120
+    """Return what a terminal shows until this is there; an error if all others have closed it."""
+    shown = b""
     while not re.search(wanted, shown, re.DOTALL):
-        left = max(0.0, deadline - time.monotonic())
-        assert select.select([terminal], [], [], left)[0], shown
         shown += os.read(terminal, 4096)
     return shown
