@@ -39,7 +39,7 @@ def test_step_through_in_a_frame_is_stepped_by_its_buttons(tmp_path):
     cell = tmp_path / "cell.html"
     cell.write_text(f"<!DOCTYPE html><title>x</title>{document._repr_html_()}")
     with started_browser() as browser:
-        page = browser.new_page()
+        page = browser.new_context().new_page()
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))

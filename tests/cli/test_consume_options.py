@@ -334,7 +334,7 @@ def test_consume_format_on_a_terminal_escapes_keys_and_values_only(kminilog):
         ours, theirs = pty.openpty()
         words = ["consume", "t", "--until-end", "--format", r"%t %k %s\\t.", *raw]
         where = [*PROGRAM, "--log-dir", str(kminilog.log_dir), *words]
-        subprocess.run(where, stdout=theirs, env=environment(), check=True, timeout=60)
+        subprocess.run(where, stdout=theirs, env=environment(), check=True)
         assert os.read(ours, 1000) == shown
         os.close(ours)
         os.close(theirs)
@@ -421,7 +421,7 @@ def test_consume_options_into_a_closed_pipe_end_quietly(orders):
         assert process.stdout
         assert process.stderr
         process.stdout.close()
-        assert process.wait(timeout=60) in (0, 141)
+        assert process.wait() in (0, 141)
         assert process.stderr.read() == b""
         process.stderr.close()
 

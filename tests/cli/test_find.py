@@ -297,7 +297,7 @@ def test_find_key_into_a_closed_pipe_ends_quietly(orders):
     assert process.stdout
     assert process.stderr
     process.stdout.close()
-    assert process.wait(timeout=60) == 141
+    assert process.wait() == 141
     assert process.stderr.read() == b""
     process.stderr.close()
 

@@ -201,7 +201,6 @@ BREAK = {
 
 @pytest.mark.parametrize("damage", BREAK.values(), ids=BREAK)
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
-@pytest.mark.timeout(60)
 def test_partition_that_cannot_be_read_is_named_and_the_others_are_shown(orders, damage, form):
     orders.ok("topic", "create", "bad", "--partitions", 2, "--config", "retention.ms=1")
     orders.ok("produce", "bad", "--partition", 0, stdin=b"zero\n")
@@ -473,7 +472,6 @@ def put_dangling_link(path: Path) -> None:
 
 @pytest.mark.parametrize("put", [put_fifo, put_directory, put_dangling_link])
 @pytest.mark.parametrize("suffix", [".log", ".index"])
-@pytest.mark.timeout(60)
 def test_commands_with_something_else_in_place_of_a_segment_name_it(orders, put, suffix):
     segments = LogDir(orders.log_dir).reader(TopicPartition("orders", 0)).segments()
     assert len(segments) > 3
@@ -505,7 +503,6 @@ def test_commands_with_something_else_in_place_of_a_segment_name_it(orders, put,
     assert not (path.parent / "nothing").exists()
 
 
-@pytest.mark.timeout(60)
 def test_partition_with_a_fifo_is_closed_after_a_crash_and_the_others_are_open(orders):
     orders.ok("topic", "create", "other", "--partitions", 1)
     segment = LogDir(orders.log_dir).reader(TopicPartition("orders", 0)).segments()[-1]
@@ -518,7 +515,6 @@ def test_partition_with_a_fifo_is_closed_after_a_crash_and_the_others_are_open(o
     assert "a FIFO, not a regular file" in run.err
 
 
-@pytest.mark.timeout(60)
 def test_fifo_named_like_a_topic_is_named(kminilog: CommandLine):
     kminilog.ok("topic", "create", "orders", "--partitions", 1)
     os.mkfifo(kminilog.log_dir / "mine.json")
@@ -529,7 +525,6 @@ def test_fifo_named_like_a_topic_is_named(kminilog: CommandLine):
         assert "mine.json: a FIFO, not a regular file; move it away" in told
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "words",
     [
@@ -546,7 +541,6 @@ def test_fifo_in_place_of_a_file_is_refused_before_the_work(orders, tmp_path, wo
     assert_one_line(orders(*words, fifo), 2, f"{fifo} is a FIFO; name a regular file")
 
 
-@pytest.mark.timeout(60)
 def test_produce_reads_a_fifo(orders, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Iterator
+from select import select
 from threading import Timer
 from typing import BinaryIO
 
@@ -45,22 +46,22 @@ def test_pause_is_when_no_whole_line_is_there(pipe):
 
 def test_writer_that_never_rests_makes_a_pause_after_a_while(pipe, monkeypatch):
     assert 0 < input_lines.PAUSE_SECONDS < input_lines.LONGEST_SECONDS < 1
-    monkeypatch.setattr(input_lines, "PAUSE_SECONDS", 30)
     ours, theirs = pipe
     lines = InputLines(ours, 100)
     theirs.write(b"one\n")
     assert next(lines) == b"one"
-    writer = Timer(0.2, theirs.write, [b"two\n"])
-    writer.start()
+
+    def writer_writes_if_it_gets_time(reading, writing, failing, seconds=0):
+        if seconds:
+            theirs.write(b"next\n")
+        return select(reading, writing, failing, 0)
+
+    monkeypatch.setattr(input_lines, "select", writer_writes_if_it_gets_time)
+    monkeypatch.setattr(input_lines, "LONGEST_SECONDS", 10**6)
     assert not lines.is_pausing(), "the first line has just come"
-    writer.join()
-    assert next(lines) == b"two"
+    assert next(lines) == b"next"
     monkeypatch.setattr(input_lines, "LONGEST_SECONDS", 0)
-    writer = Timer(0.5, theirs.write, [b"three\n"])
-    writer.start()
     assert lines.is_pausing()
-    writer.join()
-    assert next(lines) == b"three"
 
 
 def test_pipe_that_another_program_has_made_not_block_is_waited_for_all_the_same(pipe):

@@ -119,7 +119,7 @@ def test_closed_pipe_ends_a_command_quietly(context, working_directory):
         env=environment(),
     )
     os.close(writing)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     said = [line for line in err.decode().splitlines() if not SAID.search(line)]
     assert (process.returncode, said) == (141, [])
 

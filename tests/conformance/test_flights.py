@@ -29,7 +29,6 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_flights_are_ingested_and_every_row_accounted_for(
     spark: "SparkSession", directory: Path, tmp_path: Path, dialect: Dialect, format: str

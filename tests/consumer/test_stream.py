@@ -22,6 +22,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic, new_topic_id
 from kminilog.system import SystemClock
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 PARTITIONS, EACH = 4, 50
@@ -32,7 +33,8 @@ FAST = {
     "auto.offset.reset": "earliest",
     "heartbeat.interval.ms": 10,
     "auto.commit.interval.ms": 10,
-    "consumer.timeout.ms": 500,
+    "session.timeout.ms": 600_000,  # a busy machine must not end it
+    "consumer.timeout.ms": 50,
 }
 
 
@@ -99,7 +101,7 @@ def test_stream_hands_out_all_there_is_and_times_out_when_nothing_comes(path):
 def test_stream_does_not_count_the_time_until_it_has_its_share(path):
     may_join = threading.Event()
     (stream,) = streams(path, before_joining=may_join.wait, consumer_timeout_ms=100)
-    threading.Timer(0.5, may_join.set).start()
+    threading.Timer(0.3, may_join.set).start()
     with stream:
         assert next(stream).value in ALL
 
@@ -112,7 +114,7 @@ def test_stream_does_not_count_the_time_while_another_member_keeps_the_group_wai
     other = coordinator.join("readers", JoinRequest(("orders",)))
     assert coordinator.sync("readers", other)
     (stream,) = streams(path, consumer_timeout_ms=100)
-    threading.Timer(0.5, coordinator.leave, ["readers", other]).start()
+    threading.Timer(0.3, coordinator.leave, ["readers", other]).start()
     with stream:
         assert next(stream).value in ALL
 
@@ -120,15 +122,16 @@ def test_stream_does_not_count_the_time_while_another_member_keeps_the_group_wai
 def test_stream_with_nothing_to_read_times_out_after_it_has_its_share(tmp_path):
     with LogDirWriter.open(tmp_path) as writer:
         writer.create_topic(Topic("orders", PARTITIONS))
-    joining = []
-    (stream,) = streams(
-        tmp_path,
-        before_joining=lambda: joining.append(time.sleep(0.5) or time.monotonic()),
-        consumer_timeout_ms=200,
-    )
+    clock, joining = SystemClock(), []
+
+    def be_slow() -> None:
+        clock.sleep_ms(200)
+        joining.append(clock.now_ms())
+
+    (stream,) = streams(tmp_path, before_joining=be_slow, consumer_timeout_ms=100)
     with stream, pytest.raises(ConsumerTimeoutError):
         next(stream)
-    assert time.monotonic() - joining[0] >= 0.2
+    assert clock.now_ms() - joining[0] >= 100
 
 
 def test_stream_waits_without_end_if_no_timeout_is_set(path):
@@ -139,7 +142,7 @@ def test_stream_waits_without_end_if_no_timeout_is_set(path):
     with LogDirWriter.open(path) as writer:
         writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
     stream.stop()
-    reader.join(timeout=60)
+    reader.join()
     assert not reader.is_alive()
     stream.close()
 
@@ -238,12 +241,11 @@ def test_stream_hands_out_nothing_more_of_what_it_gives_up_while_it_commits(path
     other = Coordinator(path, source.topics, source.topic_id, clock=SystemClock(), chance=Random())
     with stream:
         assert next(stream).value in ALL
-        while stream.queued_count < len(ALL) - 1:
-            time.sleep(0.01)
+        wait_until(lambda: stream.queued_count == len(ALL) - 1)
         commit = stream._consumer.commit
         stream._consumer.commit = lambda offsets: (look(), commit(offsets))
         membership = other.join("readers", JoinRequest(("orders",)))
-        assert is_revoked.wait(60)
+        assert is_revoked.wait()
         other.leave("readers", membership)
         assert handed_out == [None]
         assert len(read_until_timeout(stream)) >= len(ALL) - 1
@@ -254,15 +256,13 @@ def test_stream_of_a_topic_that_is_replaced_drops_what_is_queued_of_the_old_one(
     (stream,) = streams(path)
     with stream:
         assert next(stream).value in ALL
-        while stream.queued_count < len(ALL) - 1:
-            time.sleep(0.01)
+        wait_until(lambda: stream.queued_count == len(ALL) - 1)
         with pytest.warns(KMiniLogWarning, match="deleted and created again") as told:  # noqa: PT031
             with LogDirWriter.open(path) as writer:
                 writer.delete_topic("orders")
                 writer.create_topic(Topic("orders", PARTITIONS, topic_id=new_topic_id(Random(1))))
                 writer.log(TopicPartition("orders", 0)).append([(None, value) for value in new])
-            while len(told) < PARTITIONS:
-                time.sleep(0.01)
+            wait_until(lambda: len(told) == PARTITIONS)
         assert read_until_timeout(stream) == new
     assert committed(path) == len(new)
 
@@ -319,7 +319,7 @@ def test_stream_closed_hands_out_no_more(path):
 
 def without_group(path: Path, **settings: object) -> KafkaStream:
     everything = [TopicPartition("orders", number) for number in range(PARTITIONS)]
-    config = {"auto.offset.reset": "earliest", "consumer.timeout.ms": 500}
+    config = {"auto.offset.reset": "earliest", "consumer.timeout.ms": 50}
     config |= {name.replace("_", "."): value for name, value in settings.items()}
     (stream,) = open_streams(
         1,
@@ -364,9 +364,6 @@ def test_silent_ms_counts_only_while_it_has_its_share_and_nothing_is_at_hand(pat
         assert stream.silent_ms == -1, "the last record is still at hand"
         reader = threading.Thread(target=lambda: next(stream, None))
         reader.start()
-        deadline = time.monotonic() + 60
-        while stream.silent_ms < 100:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: stream.silent_ms >= 100)
         stream.stop()
         reader.join()

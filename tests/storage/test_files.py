@@ -58,7 +58,6 @@ CALLS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-@pytest.mark.timeout(20)
 def test_every_call_with_something_else_than_a_file_names_it(tmp_path, kind):
     make, what = OTHERS[kind]
     path = tmp_path / ".lock"

@@ -75,7 +75,7 @@ def _use_spark(directory: Path) -> None:
     jvm = spark.sparkContext._gateway.proc
     spark.stop()
     jvm.stdin.close()  # which ends it, and it writes then
-    jvm.wait(300)
+    jvm.wait()
 
 
 if __name__ == "__main__":

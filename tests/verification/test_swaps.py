@@ -99,7 +99,6 @@ def test_messages_further_apart_are_an_altered_range(scene):
     assert "changed places" not in altered.detail
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("left", [5, RANGE])
 def test_log_that_was_cut_since_the_check_names_no_swap(scene, left):
     """The second range has lost its end, or all of it."""

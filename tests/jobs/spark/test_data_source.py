@@ -225,7 +225,6 @@ def test_start_offset_starts_at_the_index_entry_in_front(load, log_dir):
         assert [row[2] for row in rows_of(frame)] == [wanted]
 
 
-@pytest.mark.timeout(120)
 def test_load_of_a_fifo_in_place_of_a_segment_is_one_clear_error(load, log_dir):
     segment = log_dir.reader(PARTITION).segments()[1]
     segment.log_path.unlink()

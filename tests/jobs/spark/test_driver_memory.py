@@ -23,7 +23,6 @@ GROWTH = 1.25
 VALUE_BYTES, KEYS = 100, 1000
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(1800),
     pytest.mark.xdist_group("spark-cluster"),
 ]
 

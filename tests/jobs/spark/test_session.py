@@ -29,7 +29,7 @@ except SparkUnavailableError as error:
 def run(program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=200, check=True, env=os.environ | variables
+        command, capture_output=True, text=True, check=True, env=os.environ | variables
     )
 
 

@@ -384,9 +384,11 @@ def test_query_stopped_and_restarted_beside_a_producer_has_each_offset_once(
     sink, checkpoint, is_enough = tmp_path / "sink", tmp_path / "checkpoint", Event()
 
     def produce() -> None:
-        while not is_enough.wait(0.05):
+        appended = 0
+        while not is_enough.wait(0.05) or appended <= 50:
             append(writer, "orders", 0, 3)
             append(writer, "orders", 1, 2)
+            appended += 2
 
     producer = Thread(target=produce)
     producer.start()

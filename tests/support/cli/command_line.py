@@ -94,7 +94,7 @@ def on_a_terminal(*arguments: str, **variables: str) -> str:
         pass  # the other end is closed: that is all
     finally:
         os.close(terminal)
-        process.wait(timeout=30)
+        process.wait()
     return seen.decode().replace("\r\n", "\n")
 
 

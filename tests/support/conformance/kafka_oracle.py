@@ -51,7 +51,6 @@ def dump_log_segments(files: Sequence[Path], *options: str) -> tuple[bytes, str]
             *options,
         ],
         capture_output=True,
-        timeout=120,
     )
     lines = process.stderr.decode().splitlines(keepends=True)
     return process.stdout, "".join(line for line in lines if not line.startswith("log4j:"))
@@ -64,7 +63,6 @@ def run_java(program: Path, stdin: str) -> None:
         [_java(), "-cp", jars, str(program)],
         input=stdin,
         capture_output=True,
-        timeout=120,
         text=True,
     )
     if "jdk.compiler" in process.stderr:
