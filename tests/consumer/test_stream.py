@@ -49,7 +49,11 @@ def path(tmp_path) -> Path:
 
 
 def streams(
-    path: Path, count: int = 1, before_joining: Callable[[], object] = int, **settings: object
+    path: Path,
+    count: int = 1,
+    before_joining: Callable[[], object] = int,
+    make_source: Callable[[LogDir], LogDirSource] = LogDirSource,
+    **settings: object,
 ) -> list[KafkaStream]:
     clock = SystemClock()
 
@@ -64,7 +68,7 @@ def streams(
     return open_streams(
         count,
         lambda consumer: consumer.subscribe(["orders"]),
-        lambda: LogDirSource(LogDir(path)),
+        lambda: make_source(LogDir(path)),
         make_coordinator,
         FAST | {name.replace("_", "."): value for name, value in settings.items()},
         clock,
@@ -132,6 +136,28 @@ def test_stream_with_nothing_to_read_times_out_after_it_has_its_share(tmp_path):
     with stream, pytest.raises(ConsumerTimeoutError):
         next(stream)
     assert clock.now_ms() - joining[0] >= 100
+
+
+def test_stream_that_is_slow_to_look_does_not_count_what_came_after_its_look_as_nothing(tmp_path):
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 1))
+    looks = []
+
+    class SlowSource(LogDirSource):
+        def fetch(self, topic_partition, offset, max_bytes):
+            looks.append(offset)
+            if len(looks) == 2:  # so the iteration sees what came of the first look
+                SystemClock().sleep_ms(200)
+            found = super().fetch(topic_partition, offset, max_bytes)
+            if len(looks) == 1:
+                with LogDirWriter.open(tmp_path) as writer:
+                    writer.log(topic_partition).append([(None, b"late")])
+                SystemClock().sleep_ms(200)
+            return found
+
+    (stream,) = streams(tmp_path, make_source=SlowSource, consumer_timeout_ms=150)
+    with stream:
+        assert next(stream).value == b"late"
 
 
 def test_stream_waits_without_end_if_no_timeout_is_set(path):
