@@ -18,10 +18,10 @@ WITH_JAVA = JAVA_HOME="$$(scripts/ensure-java)" && export JAVA_HOME &&
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types conformance soak bench docs playground clean
+.PHONY: help setup demo test test-rest test-all check lint types conformance soak bench docs playground clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) ## virtual environment, dependencies, Java: the other targets do it by themselves
 	@$(WITH_JAVA) echo "Ready: Python in $(VENV), Java in $$JAVA_HOME"
@@ -29,7 +29,16 @@ setup: $(INSTALLED) ## virtual environment, dependencies, Java: the other target
 demo: $(INSTALLED) ## Spark ingest of an access log, verified against its source; one message found
 	@$(WITH_JAVA) $(BIN)/kminilog demo $(ARGS)
 
-test: $(INSTALLED) $(CLASSES) ## everything that must be green, with branch coverage
+# What a test needs decides its tier: tests/support/tiers.py.
+EACH = not soak and not conformance
+
+test: $(INSTALLED) $(CLASSES) ## the engine, the tools, one whole case of what is dear; with branch coverage
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(WORKERS) -m "$(EACH) and not rest" --cov --cov-report=term $(ARGS)
+
+test-rest: $(INSTALLED) $(CLASSES) ## what make test leaves out: all that needs Spark, a browser, processes
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(WORKERS) -m "$(EACH) and rest" --no-cov $(ARGS)
+
+test-all: $(INSTALLED) $(CLASSES) ## everything that must be green
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(WORKERS) --cov --cov-report=term $(ARGS)
 
 check: lint types docs ## ruff, mypy --strict, the documentation

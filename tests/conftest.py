@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.verification import damage_scan
-from tests.support import processes
+from tests.support import processes, tiers
 from tests.support.browser import started_browser
 from tests.support.spark import spark
 from tests.support.spark_classes import jvm_options
@@ -50,6 +50,21 @@ settings.register_profile(
 # a line that only a test of another room reaches is not tested where a reader looks for it.
 COVERING = ("tests/format/", "tests/storage/", "kminilog/format/", "kminilog/storage/")
 
+# Where a dialect acts, each test runs in both: what the bytes and names of a log are, what is made
+# of their damage, and what killed processes leave of them.
+DIALECT_ACTS = (
+    "tests/format/",
+    "tests/storage/",
+    "tests/columns/",
+    "tests/properties/",
+    "tests/golden/",
+    "tests/crash/",
+    "tests/verification/test_fault_matrix",
+    "tests/jobs/accounting/test_tampered_logs",
+    "tests/jobs/spark/test_fault_matrix",
+    "tests/conformance/",
+)
+
 
 # Thousands of small log dirs cost more time on a disk, for its fsyncs, than in memory. No test here
 # cuts the power: a file system in memory loses nothing when a process is killed.
@@ -76,10 +91,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
     if not _is_soak(config):
         _work_in_memory()
-    interpreted = config.option.markexpr == "not soak and not conformance"  # few rows
+    interpreted = config.option.markexpr.startswith("not soak and not conformance")  # few rows
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(interpreted=interpreted))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for `make test &`
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what tests start inherits it
+    tiers.watch_processes()
 
 
 def _leave_samples(items: list[pytest.Item], *, is_soak: bool) -> None:
@@ -98,6 +114,24 @@ def _leave_samples(items: list[pytest.Item], *, is_soak: bool) -> None:
             found[number].add_marker(pytest.mark.soak)
 
 
+def _leave_twins(items: list[pytest.Item]) -> None:
+    """Mark as soak one of the two dialects of a test where no dialect acts, above the log.
+
+    The name of the test decides which, so each room has tests in both.
+    """
+    both = set(DIALECTS.values())
+    cases: dict[str, dict[pytest.Item, Dialect]] = {}
+    for item in items:
+        dialect = getattr(item, "callspec", None) and item.callspec.params.get("dialect")
+        if dialect in both and not item.nodeid.startswith(DIALECT_ACTS):
+            cases.setdefault(item.nodeid.partition("[")[0], {})[item] = dialect
+    for name, found in cases.items():
+        twin = Random(name).choice(list(DIALECTS.values()))
+        for item, dialect in found.items() if set(found.values()) == both else ():
+            if dialect is twin:
+                item.add_marker(pytest.mark.soak)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     is_measured = not config.getoption("no_cov", False)  # pytest-cov fails on marks without it
@@ -105,8 +139,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_measured and not item.nodeid.startswith(COVERING):
             item.add_marker(pytest.mark.no_cover)
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))  # one session, so one process
+    tiers.mark(config, items)
+    _leave_twins(items)
     _leave_samples(items, is_soak=_is_soak(config))
     if _is_soak(config):
         for item in items:
@@ -135,6 +170,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(line)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Say last, after all summaries, how to run what has failed alone."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and (failed := reporter.getreports("failed") + reporter.getreports("error")):
+        for command in tiers.commands(failed):
+            reporter.write_line(command)
+
+
 @pytest.fixture(params=DIALECTS.values(), ids=DIALECTS.keys())
 def dialect(request: pytest.FixtureRequest) -> Dialect:
     """Each of the two dialects in turn."""
@@ -150,10 +195,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(autouse=True)
-def no_process_is_left() -> Iterator[None]:
+def no_process_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test that fails must not make its neighbours fail."""
     yield
     processes.end_all()
+    tiers.assert_marked(request.node)
 
 
 @pytest.fixture

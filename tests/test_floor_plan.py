@@ -261,6 +261,7 @@ def test_package_files_only_re_export():
     assert other == []
 
 
+@pytest.mark.processes
 def test_package_loads_no_room_before_a_name_of_it_is_asked_for():
     show = "import sys, kminilog; print([n for n in sys.modules if n.startswith('kminilog.')])"
     output = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True)

@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[1]
 WITHOUT = """
 import sys

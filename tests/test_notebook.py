@@ -33,6 +33,7 @@ def test_report_and_step_through_are_their_pages_in_a_frame(tmp_path):
     assert page_in(shown(document)) == render_page(document)
 
 
+@pytest.mark.processes
 @pytest.mark.xdist_group("browser")
 def test_step_through_in_a_frame_is_stepped_by_its_buttons(tmp_path):
     document = murmur2.document()
@@ -52,6 +53,7 @@ def test_step_through_in_a_frame_is_stepped_by_its_buttons(tmp_path):
         assert said == []
 
 
+@pytest.mark.processes
 def test_objects_show_themselves_before_anything_about_notebooks_is_imported():
     program = (
         "import sys; from kminilog import LogDir, LogDirWriter\n"

@@ -24,6 +24,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.verification.job_logs import Step, write_job_log
 
+pytestmark = pytest.mark.processes
+
 PROJECT = Path(__file__).parents[1]
 ROW = re.compile(r"^\| (.+) \| `([a-z0-9_.]+(?:\.[A-Z]\w+)?\.\w+)` \| `kminilog (.+)` \|$", re.M)
 SECTION = re.compile(r"^## Seams$(.*?)^## ", re.M | re.S)

@@ -29,6 +29,7 @@ def pip(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.processes
 def test_make_says_what_it_installs_and_shows_what_pip_says(pip):
     for name in ("Makefile", "scripts", "pyproject.toml"):
         (pip / name).symlink_to(PROJECT / name)

@@ -900,6 +900,7 @@ def test_state_that_is_no_file_is_one_line(one_copy):
     assert_one_line(one_copy.produce(), 2, "not a regular file")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("module", ["ls.command", "find", "topic", "produce.command"])
 def test_command_without_cluster_does_not_load_one(module):
     loaded = "'kminilog.cluster.mini_cluster' in sys.modules"
@@ -918,6 +919,7 @@ def start(cluster: Cluster, *arguments: str, **options: Any) -> Process[bytes]:
     return Process(command, env=environment(), **pipes, **options)
 
 
+@pytest.mark.processes
 def test_consumer_waits_while_others_produce_and_let_brokers_die(two_copies):
     with start(two_copies, "consume", "orders") as consumer:
         assert consumer.stdout
@@ -933,6 +935,7 @@ def test_consumer_waits_while_others_produce_and_let_brokers_die(two_copies):
         assert consumer.wait() == 130
 
 
+@pytest.mark.processes
 def test_killed_producer_leaves_a_cluster_that_goes_on(two_copies):
     options = [*BY_NUMBER, "--acks", "-1", "--json"]
     with start(two_copies, "produce", "orders", *options, stdin=subprocess.PIPE) as producer:

@@ -116,6 +116,7 @@ def test_consume_waits_for_more_until_the_timeout_after_the_last_message(orders,
     assert 1700 <= clock.now_ms() < 2000
 
 
+@pytest.mark.processes
 def test_consume_prints_what_comes_while_it_waits(orders):
     process = orders.start("consume", "orders", "--offset", "19", "--max-messages", "2")
     assert process.stdout
@@ -297,6 +298,7 @@ def test_consume_group_without_automatic_commit_reads_the_same_again(orders):
     assert runs[0] == runs[1]
 
 
+@pytest.mark.processes
 def test_consume_group_whose_reader_goes_away_loses_nothing(orders):
     process = orders.start("consume", "orders", "--group", "readers")
     assert process.stdout
@@ -318,6 +320,7 @@ def test_consume_group_after_a_topic_was_made_anew_reads_it_from_the_beginning(o
     assert orders.ok("consume", "orders", *options).out == "new\n" * 30
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("options", [[], ["--streams", "2"]], ids=["one member", "streams"])
 def test_consume_group_reads_all_of_a_topic_that_is_replaced_while_it_runs(numbers, options):
     config = ["--config", "auto.commit.interval.ms=50"]
@@ -359,6 +362,7 @@ def test_consume_group_commits_no_offset_of_a_topic_that_was_replaced(numbers, m
     assert (partition["committed"], partition["lag"]) == (count, 0)
 
 
+@pytest.mark.processes
 def test_consume_of_a_topic_that_is_deleted_meanwhile_says_so(numbers):
     process = numbers.start("consume", "t")
     assert process.stdout

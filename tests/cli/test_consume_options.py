@@ -327,6 +327,7 @@ def test_consume_format_ends_no_line_by_itself_and_frames_values(mixed):
     )
 
 
+@pytest.mark.processes
 def test_consume_format_on_a_terminal_escapes_keys_and_values_only(kminilog):
     kminilog.ok("topic", "create", "t", "--partitions", 1)
     kminilog.ok("produce", "t", "--key-separator", ":", stdin=b"\x1b[2J:\xff\n")
@@ -414,6 +415,7 @@ def test_consume_format_with_json_before_the_command_is_one_line(orders):
     assert_one_line(run, 2, "--format says all that is printed")
 
 
+@pytest.mark.processes
 def test_consume_options_into_a_closed_pipe_end_quietly(orders):
     orders.ok("produce", "orders", stdin=b"key:value\n" * 3000)
     for words in (["--format", r"%k %s\n"], ["--tail", "2900", "--json"], ["--key", "key0"]):

@@ -54,6 +54,7 @@ def test_streams_read_all_messages_once_and_commit_them(full, streams):
     assert again.out == "", "all was committed"
 
 
+@pytest.mark.processes
 def test_streams_are_members_that_share_the_partitions(full):
     words = ["consume", "t", *GROUP, "--streams", "3"]
     process = full.start(*words)
@@ -147,6 +148,7 @@ def stop(process: Process[bytes], lock: Path) -> None:
                 return
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("streams", [[], ["--streams", "1"]])
 def test_consume_says_that_messages_come_again_after_its_session_was_over(full, streams):
     options = ["--config", "auto.commit.interval.ms=600000"]
@@ -196,6 +198,7 @@ def test_streams_over_damage_end_with_one_line(full):
     assert "damaged" in run.err
 
 
+@pytest.mark.processes
 def test_streams_whose_output_is_closed_end_quietly(full):
     process = full.start("consume", "t", *GROUP, "--streams", "2")
     process.stdout.close()
@@ -204,6 +207,7 @@ def test_streams_whose_output_is_closed_end_quietly(full):
     assert full.ok("consume", "t", *GROUP, *FAST).out.count("\n") == PARTITIONS * EACH
 
 
+@pytest.mark.processes
 def test_streams_write_whole_lines(full):
     fill(full)
     process = full.start("consume", "t", *GROUP, *FAST, "--streams", "4", "--json")
@@ -212,6 +216,7 @@ def test_streams_write_whole_lines(full):
     assert len([json.loads(line) for line in out.splitlines()]) >= 2 * PARTITIONS * EACH
 
 
+@pytest.mark.processes
 def test_consume_without_streams_does_not_load_them(full):
     code = (
         "import sys\nfrom kminilog.cli.main import main\n"

@@ -229,6 +229,7 @@ def test_characters_stand_beside_their_bytes_and_columns_stay_aligned(kminilog, 
     assert "订 单 " in joined
 
 
+@pytest.mark.processes
 def test_fields_have_colours_on_a_terminal_only(kminilog, log, dialect):
     words = ["dump", str(log), "--dialect", dialect.name, "--hex", "--print-data"]
     plain = kminilog.ok(*words).out

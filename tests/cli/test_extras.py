@@ -56,6 +56,7 @@ def test_command_knows_every_package_of_the_extras():
     assert names - {"kminilog"} == INSTALLED_BY.keys()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", PAGES)
 def test_page_needs_no_extras_but_for_a_source(shell, name):
     for line, output in sessions(PAGES[name]):
@@ -66,6 +67,7 @@ def test_page_needs_no_extras_but_for_a_source(shell, name):
             assert shell(line) == Run(code, output, ""), line
 
 
+@pytest.mark.processes
 def test_step_throughs_and_lab_1_need_no_extras(shell, tmp_path):
     pages = shell("kminilog step --all --html steps")
     assert (pages.code, pages.err) == (0, "")
@@ -76,15 +78,18 @@ def test_step_throughs_and_lab_1_need_no_extras(shell, tmp_path):
     assert shell("kminilog lab check 1.1").code == 0
 
 
+@pytest.mark.processes
 def test_job_of_a_lab_says_what_to_install(shell, tmp_path):
     assert_one_line(shell("kminilog course check --lab 9"), 2, "this needs ", "pip install")
 
 
+@pytest.mark.processes
 def test_lab_that_needs_numpy_says_what_to_install_and_makes_no_folder(shell, tmp_path):
     assert_one_line(shell("kminilog lab start 10"), 2, "this needs numpy", TO_BULK)
     assert not (tmp_path / "here" / "10_verifier").exists()
 
 
+@pytest.mark.processes
 def test_damage_is_found_shown_and_recovered_from_without_extras(shell, tmp_path):
     assert shell("kminilog topic create t --partitions 1").code == 0
     assert shell("printf 'a\\nb\\nc\\n' | kminilog produce t").code == 0
@@ -98,6 +103,7 @@ def test_damage_is_found_shown_and_recovered_from_without_extras(shell, tmp_path
     assert "bad-crc" not in shell("kminilog verify").out
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("engine", ["auto", "local", "spark"])
 def test_source_that_needs_an_extra_says_what_to_install(shell, engine):
     shell("kminilog topic create t --partitions 1; echo a > source")
@@ -107,6 +113,7 @@ def test_source_that_needs_an_extra_says_what_to_install(shell, engine):
     assert "new" not in shell("kminilog topic list").out
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("line", ["kminilog demo", "kminilog verify t --engine spark"])
 def test_spark_that_is_not_installed_says_what_to_install(shell, line):
     assert shell("kminilog topic create t --partitions 1").code == 0
@@ -116,6 +123,7 @@ def test_spark_that_is_not_installed_says_what_to_install(shell, line):
     assert "Traceback" not in run.err
 
 
+@pytest.mark.processes
 def test_course_check_without_numpy_refuses_only_labs_that_need_it(shell):
     lines = shell("kminilog course check --lab 3").out.splitlines()
     assert lines[0] == "lab 3, The sparse index: ok"

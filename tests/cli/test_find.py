@@ -291,6 +291,7 @@ def test_find_key_in_a_log_with_gaps(kminilog):
     assert kminilog("find", "t", "--key", "k").code == 2
 
 
+@pytest.mark.processes
 def test_find_key_into_a_closed_pipe_ends_quietly(orders):
     orders.ok("produce", "orders", "--key-separator", ":", stdin=b"key:value\n" * 3000)
     process = orders.start("find", "orders", "--key", "key")

@@ -86,6 +86,7 @@ def test_summary_of_each_command_is_whole(monkeypatch):
     assert "..." not in listed
 
 
+@pytest.mark.processes
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "context",

@@ -123,6 +123,7 @@ class TestWithEachEngine:
             request.getfixturevalue("spark")
         return WithEngine(tmp_path / "log-dir", request.param)
 
+    @pytest.mark.first
     def test_ingest_then_verify_accounts_for_every_record(self, kminilog, tmp_path, monkeypatch):
         source = tmp_path / "orders.txt"
         source.write_bytes(b"".join(b"k%d:\xff%d\n" % (n % 7, n) for n in range(300)))

@@ -281,6 +281,7 @@ def test_ctrl_c_that_pyspark_takes_while_spark_starts_is_no_failure_of_spark(ord
     assert (run.code, run.err) == (130, "kminilog: Verifying with Spark: starting Spark\n")
 
 
+@pytest.mark.processes
 def test_signal_to_the_process_group_while_spark_starts_is_no_failure_of_spark(
     orders, tmp_path, monkeypatch
 ):
@@ -337,6 +338,7 @@ def test_spark_command_interrupted_at_random_moments_ends_quietly_with_its_jvm(
     assert kminilog("verify").code == 0
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("times", [3, pytest.param(500, marks=pytest.mark.soak)])
 def test_command_that_is_interrupted_at_random_moments_ends_quietly(
     tmp_path, times, record_property
@@ -359,6 +361,7 @@ with interrupts_heard():
 """
 
 
+@pytest.mark.processes
 def test_second_signal_ends_a_command_that_comes_to_no_safe_point_and_shows_the_cursor():
     terminal, stdin = pty.openpty()
     command = [sys.executable, "-c", NO_SAFE_POINT]

@@ -80,6 +80,8 @@ def test_name_in_chinese_stands_beside_its_bytes():
     assert row == "e5 b0 8f e6 98 8e 20 41  小 明  A"
 
 
+@pytest.mark.first
+@pytest.mark.processes
 def test_newcomer_gets_from_the_list_to_a_first_pass_by_what_the_screen_says(monkeypatch):
     listed = lab("list")
     assert listed.code == 0
@@ -114,12 +116,14 @@ def test_newcomer_gets_from_the_list_to_a_first_pass_by_what_the_screen_says(mon
     assert lab("solution", "1.1").out.startswith("# kminilog.format.message.header\ndef header(")
 
 
+@pytest.mark.processes
 def test_pass_is_explained_only_the_first_time(tmp_path):
     start_lab(tmp_path, HEADER)
     assert "Why it works" in lab("check", "1.1").out
     assert "Why it works" not in lab("check", "1.1").out
 
 
+@pytest.mark.processes
 def test_json_is_by_the_schema_and_says_what_the_text_says(tmp_path):
     start_lab(tmp_path, MIXED)
     text, document = lab("check", "1"), lab("check", "1", "--json")
@@ -148,6 +152,7 @@ def test_json_is_by_the_schema_and_says_what_the_text_says(tmp_path):
     assert f", {10} of 85 points." in text.out
 
 
+@pytest.mark.processes
 def test_traceback_is_shown_only_if_it_is_asked_for(tmp_path):
     start_lab(tmp_path, HEADER.replace("return", "return 1 / 0 or"))
     assert "Traceback" not in lab("check", "1.1").out
@@ -156,6 +161,7 @@ def test_traceback_is_shown_only_if_it_is_asked_for(tmp_path):
     assert 'answers.py", line 4, in header' in verbose
 
 
+@pytest.mark.processes
 def test_error_that_is_cut_says_how_to_see_it_all(tmp_path):
     where = "What … leaves out is shown by --verbose."
     start_lab(tmp_path, HEADER.replace("return", f"raise ValueError({'far ' * 40!r})\n    return"))
@@ -167,6 +173,7 @@ def test_error_that_is_cut_says_how_to_see_it_all(tmp_path):
     assert "far " * 39 in whole
 
 
+@pytest.mark.processes
 def test_what_the_student_prints_is_shown_with_what_failed_only(tmp_path):
     start_lab(tmp_path, HEADER.replace("return", "print('here', offset)\n    return b'' and"))
     failed = lab("check", "1.1")
@@ -176,6 +183,7 @@ def test_what_the_student_prints_is_shown_with_what_failed_only(tmp_path):
     assert "here" not in lab("check", "1.1").out
 
 
+@pytest.mark.processes
 def test_prints_of_a_student_do_not_change_what_a_command_prints(tmp_path):
     folder = start_lab(tmp_path)
     text = solution(folder.lab, folder.path).replace("decode = ", "_decode = ")
@@ -185,6 +193,7 @@ def test_prints_of_a_student_do_not_change_what_a_command_prints(tmp_path):
     assert run.code == 0, run.out
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("seed", ["0", "1", "random"])
 def test_two_checks_give_the_same_json_but_for_the_seconds(tmp_path, seed):
     answers = MIXED.replace(
@@ -199,6 +208,7 @@ def test_two_checks_give_the_same_json_but_for_the_seconds(tmp_path, seed):
     assert {run.code for run in [*runs, again]} == {1}
 
 
+@pytest.mark.processes
 def test_exit_code_is_that_of_what_was_asked_for(tmp_path):
     folder = start_lab(tmp_path)
     assert lab("check", "1").code == 1
@@ -253,6 +263,7 @@ def test_language_is_that_of_the_locale_if_there_is_one(monkeypatch, locale, wor
     assert "title" in lab("list", "--language", "en").out
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("place", [".", "01_message", "01_message/broken/ev-0", "02_segment"])
 def test_work_folder_is_found_from_around_and_inside(tmp_path, monkeypatch, place):
     start_lab(tmp_path, HEADER)
@@ -279,6 +290,7 @@ def test_folder_that_is_no_work_folder_touches_none_beside_it(tmp_path, monkeypa
     assert tree_of(tmp_path) == before
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("place", ["", "files"])
 @pytest.mark.parametrize("name", ["my copy", "02_segment"])
 def test_copy_under_another_name_is_judged_itself(tmp_path, monkeypatch, name, place):
@@ -296,6 +308,7 @@ def test_copy_under_another_name_is_judged_itself(tmp_path, monkeypatch, name, p
     assert_one_line(lab("check", "2.1"), 2, "no work folder of lab 2 here")
 
 
+@pytest.mark.processes
 def test_folder_without_the_number_of_its_lab_is_known_by_its_name(tmp_path, monkeypatch):
     folder = start_lab(tmp_path, HEADER)
     path = folder.path / "progress.json"
@@ -339,6 +352,7 @@ def test_damaged_progress_is_named_in_one_line(tmp_path, text):
     assert_one_line(lab("check", "1"), 2, "progress.json: this is not what `kminilog lab start`")
 
 
+@pytest.mark.processes
 def test_check_tells_that_changed_checks_do_not_count(tmp_path):
     folder = start_lab(tmp_path, HEADER)
     (folder.path / "checks.py").write_text("def exercise_1(*words): raise SystemExit\n")
@@ -364,6 +378,7 @@ def test_check_without_spark_leaves_out_the_job_and_starts_no_spark(tmp_path):
 # ---- reset
 
 
+@pytest.mark.processes
 def test_reset_of_an_exercise_puts_its_starter_back_and_keeps_the_rest(tmp_path):
     folder = start_lab(tmp_path)
     starter = folder.answers_path.read_text()
@@ -387,6 +402,7 @@ def test_reset_brings_a_deleted_function_back(tmp_path):
     assert "  1.1  todo " in lab("check", "1.1").out
 
 
+@pytest.mark.processes
 def test_reset_takes_a_pass_back(tmp_path):
     start_lab(tmp_path, HEADER + CHECKSUM)
     lab("check", "1")
@@ -395,6 +411,7 @@ def test_reset_takes_a_pass_back(tmp_path):
     assert lab("progress", "--json").document["labs"][0]["passed"] == ["1.2"]
 
 
+@pytest.mark.processes
 def test_reset_of_labs_keeps_backups_and_names_and_restores_the_files(tmp_path):
     folders = [start_lab(tmp_path, HEADER), start_lab(tmp_path, "# two\n", number=2)]
     fresh = start_lab(tmp_path / "fresh")
@@ -471,6 +488,7 @@ def test_enter_alone_asks_for_the_prediction_again(tmp_path):
     assert "Right: " in run.out
 
 
+@pytest.mark.processes
 def test_next_walks_the_core_path_with_its_predictions_and_says_when_it_is_done(tmp_path):
     folder = start_lab(tmp_path)
     text = solution(folder.lab, folder.path)
@@ -529,6 +547,7 @@ def test_hints_come_one_more_each_time(tmp_path):
     assert lab("hint", "1.7").out == "There is no hint for 1.7.\n"
 
 
+@pytest.mark.processes
 def test_solution_is_shown_after_a_pass_or_if_it_is_insisted_on(tmp_path):
     folder = start_lab(tmp_path)
     refused = lab("solution", "1.1")
@@ -540,6 +559,7 @@ def test_solution_is_shown_after_a_pass_or_if_it_is_insisted_on(tmp_path):
     assert "def header" in lab("solution", "1.1").out
 
 
+@pytest.mark.processes
 def test_function_that_the_library_lacks_is_no_decision_of_the_engine(tmp_path):
     (own, *_) = answers_to(exercise_of("10.6"), RIGHT)
     start_lab(tmp_path, own.read_text(), number=10)
@@ -567,6 +587,7 @@ def test_solution_that_only_the_lecturer_has_is_refused_in_one_line(tmp_path, mo
     assert_one_line(run, 2, "10_verifier/right: no answer to 10.6; your lecturer may have one")
 
 
+@pytest.mark.processes
 def test_progress_is_a_table_or_json():
     assert lab("progress").out == "No work folder here. Begin with: kminilog lab start 1\n"
     assert lab("progress", "--json").document["labs"] == []
@@ -590,6 +611,7 @@ def test_progress_draws_the_engine_as_text_and_page(tmp_path):
     assert all(f"<code>{each.name}</code> {each.id}<" in page for each in decisions())
 
 
+@pytest.mark.processes
 def test_pass_is_forgotten_when_the_answer_passes_no_longer(tmp_path):
     folder = start_lab(tmp_path, HEADER + CHECKSUM)
 
@@ -615,6 +637,7 @@ def test_pass_is_forgotten_when_the_answer_passes_no_longer(tmp_path):
     assert "1/" not in lab("list").out
 
 
+@pytest.mark.processes
 def test_pass_of_one_exercise_does_not_hide_that_another_is_wrong(tmp_path):
     folder = start_lab(tmp_path, WRONG + CHECKSUM)
     for exercise in folder.lab.graded:
@@ -624,6 +647,7 @@ def test_pass_of_one_exercise_does_not_hide_that_another_is_wrong(tmp_path):
     assert "All of lab 1 passes" not in lab("check", "1.2").out
 
 
+@pytest.mark.processes
 def test_run_forgets_a_pass_of_a_function_that_passes_no_longer(tmp_path):
     start_lab(tmp_path, WRONG).pass_exercise(exercise_of("1.1"))
     assert spawned("run", "all", "--", "step", "list").code == 0
@@ -650,6 +674,7 @@ def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
 # ---- run
 
 
+@pytest.mark.processes
 def test_run_says_whose_functions_it_runs_and_hands_the_exit_code_on(tmp_path):
     start_lab(tmp_path, HEADER + CHECKSUM.replace("16", "18"))
     Path("lines.txt").write_text("a\nb\n")
@@ -665,6 +690,7 @@ def test_run_says_whose_functions_it_runs_and_hands_the_exit_code_on(tmp_path):
     assert spawned("run", "1", "--", "find", "u-0", "99").code == 2
 
 
+@pytest.mark.processes
 def test_run_without_a_passing_function_says_so(tmp_path):
     start_lab(tmp_path)
     run = spawned("run", "1", "--", "partition", "--key", "21", "--partitions", "3")
@@ -672,6 +698,7 @@ def test_run_without_a_passing_function_says_so(tmp_path):
     assert run.err == "none of your functions passes yet: this is the library alone\n"
 
 
+@pytest.mark.processes
 def test_run_all_swaps_in_what_passes_in_all_folders_below(tmp_path):
     start_lab(tmp_path / "term", HEADER + CHECKSUM.replace("16", "18"))
     name = "def segment_name(base_offset):\n    return f'{base_offset:020}'\n"
@@ -690,12 +717,14 @@ def test_run_all_swaps_in_what_passes_in_all_folders_below(tmp_path):
     assert spawned("run", "all", "--", "step", "list").err == said + banner
 
 
+@pytest.mark.processes
 def test_run_all_without_a_folder_says_how_to_begin(tmp_path):
     ran = spawned("run", "all", "--", "topic", "list")
     assert ran.code == 2
     assert "No work folder here. Begin with: kminilog lab start 1" in ran.err
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_run_hands_signals_on(tmp_path, number, code):
     start_lab(tmp_path, HEADER)
@@ -742,6 +771,7 @@ ENDLESS = HEADER.replace(
 )
 
 
+@pytest.mark.processes
 def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
     start_lab(tmp_path, ENDLESS)
     with Process(
@@ -766,6 +796,7 @@ def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
     assert not Path(f"/proc/{judging[0]}").exists()
 
 
+@pytest.mark.processes
 def test_ctrl_c_ends_also_what_a_check_starts_only_then(tmp_path):
     start_lab(tmp_path, ENDLESS)
     late = """
@@ -921,6 +952,7 @@ def screen(folder):
 WAITING = "n: next exercise, h: hint, q: end.\r\n"
 
 
+@pytest.mark.processes
 def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     screen.until("1.1  todo")
     screen.until(WAITING)
@@ -957,6 +989,7 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
 REST = ("1.3", "1.4", "1.5", "1.8", "1.9")
 
 
+@pytest.mark.processes
 def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, screen):
     for id, following in (("1.1", "1.2 "), ("1.2", "1.6 "), ("1.6", "1.7 One byte changes on")):
         screen.until(f"{id}  todo")
@@ -981,6 +1014,7 @@ def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, scr
     assert screen.end() == 1
 
 
+@pytest.mark.processes
 def test_watch_begins_with_what_is_not_done(folder):
     folder.answers_path.write_text(HEADER)
     folder.pass_exercise(exercise_of("1.1"))
@@ -997,6 +1031,7 @@ def test_watch_begins_with_what_is_not_done(folder):
     assert screen.end() == 0
 
 
+@pytest.mark.processes
 def test_lines_are_not_longer_than_the_terminal_is_wide(folder):
     folder.answers_path.write_text(HEADER)
     screen = Screen(folder.path.parent, "1.1", columns=80)
@@ -1025,6 +1060,7 @@ def test_watch_begins_to_check_within_half_a_second_of_a_save(folder, monkeypatc
     assert max(waited) <= 0.5
 
 
+@pytest.mark.processes
 def test_watch_checks_a_save_that_it_has_seen_without_waiting_again(folder, monkeypatch):
     events = []
 
@@ -1043,6 +1079,7 @@ def test_watch_checks_a_save_that_it_has_seen_without_waiting_again(folder, monk
     assert (run.exit_code, events) == (0, ["checks", "waits", "checks"]), run.output
 
 
+@pytest.mark.processes
 def test_watch_sees_a_save_while_it_checks(folder, screen, tmp_path):
     screen.until(WAITING)
     mark = tmp_path / "checking"
@@ -1054,6 +1091,7 @@ def test_watch_sees_a_save_while_it_checks(folder, screen, tmp_path):
     screen.until("1.1  pass")
 
 
+@pytest.mark.processes
 def test_watch_survives_a_file_that_goes_and_comes(folder, screen):
     screen.until(WAITING)
     folder.answers_path.unlink()
@@ -1063,6 +1101,7 @@ def test_watch_survives_a_file_that_goes_and_comes(folder, screen):
     screen.until("1.1  pass")
 
 
+@pytest.mark.processes
 def test_ctrl_c_ends_watching_without_a_word(screen):
     screen.until(WAITING)
     screen.press("\x03")
@@ -1070,6 +1109,7 @@ def test_ctrl_c_ends_watching_without_a_word(screen):
     assert "Traceback" not in screen.said
 
 
+@pytest.mark.processes
 def test_watch_of_an_exercise_goes_on_to_those_that_are_left(folder):
     screen = Screen(folder.path, "1.1")
     screen.until("1.1  todo")
@@ -1081,6 +1121,7 @@ def test_watch_of_an_exercise_goes_on_to_those_that_are_left(folder):
     assert screen.end() == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("answers", "status", "code"), [(HEADER, "pass", 0), ("", "error", 1)])
 def test_watch_says_that_no_other_exercise_is_left(folder, answers, status, code):
     folder.answers_path.write_text(answers)
@@ -1095,6 +1136,7 @@ def test_watch_says_that_no_other_exercise_is_left(folder, answers, status, code
     assert screen.end() == code
 
 
+@pytest.mark.processes
 def test_watch_without_a_terminal_goes_on_by_itself(folder):
     with subprocess.Popen(
         [*PROGRAM, "lab", "watch", "1.1"],

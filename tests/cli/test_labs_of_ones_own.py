@@ -34,6 +34,7 @@ def own(tmp_path, monkeypatch) -> Path:
     return tmp_path / "own"
 
 
+@pytest.mark.processes
 def test_lab_commands_take_a_labs_folder_of_ones_own(own):
     assert [
         each["title"] for each in json.loads(run("lab", "list", "--json", "--labs", own).out)
@@ -48,6 +49,7 @@ def test_lab_commands_take_a_labs_folder_of_ones_own(own):
     assert "  21.1 pass    The header" in checked.out
 
 
+@pytest.mark.processes
 def test_environment_names_a_labs_folder_too(own, monkeypatch):
     monkeypatch.setenv("KMINILOG_LABS", "own")
     assert "Bytes" in run("lab", "list").out

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.cli.command_line import PROGRAM, CommandLine, Run, environment
 
+pytestmark = pytest.mark.processes
+
 LINES = b"".join(b"key%d:%s\n" % (number % 7, b"v" * 50) for number in range(400))
 COMMANDS = {
     "topic create": ["topic", "create", "other", "--partitions", "3"],

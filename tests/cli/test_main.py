@@ -82,6 +82,7 @@ def test_json_is_accepted_before_the_command(orders):
     assert orders.ok("--json", "ls").document == orders.ok("ls", "--json").document
 
 
+@pytest.mark.processes
 def test_log_dir_is_taken_from_the_environment(orders, monkeypatch):
     monkeypatch.setenv("KMINILOG_LOG_DIR", str(orders.log_dir))
     process = subprocess.run(
@@ -120,6 +121,8 @@ def test_operating_system_error_names_the_file(orders, monkeypatch):
     assert_one_line(orders("ls"), 2, "/x: Permission denied")
 
 
+@pytest.mark.first
+@pytest.mark.processes
 def test_closed_pipe_ends_quietly(kminilog):
     kminilog.ok("topic", "create", "many", "--partitions", 1)
     kminilog.ok("produce", "many", stdin=b"a line of some length\n" * 20_000)
@@ -133,6 +136,7 @@ def test_closed_pipe_ends_quietly(kminilog):
     assert process.wait() == 141
 
 
+@pytest.mark.processes
 def test_pipe_that_is_closed_from_the_beginning_ends_quietly(orders):
     process = orders.start("ls")
     assert process.stdout
@@ -152,6 +156,7 @@ def test_error_about_a_name_with_a_full_stop_leaves_the_name_as_it_is(kminilog):
     assert_one_line(kminilog("dump", "a.; b.log"), 2, "'a.; b.log' does not exist")
 
 
+@pytest.mark.processes
 def test_interrupt_ends_quietly(orders):
     process = orders.start("consume", "orders")
     assert process.stdout
@@ -161,6 +166,7 @@ def test_interrupt_ends_quietly(orders):
     assert (process.returncode, err) == (130, b"")
 
 
+@pytest.mark.processes
 def test_interrupt_of_produce_keeps_what_was_written_and_lets_go_of_the_lock(orders):
     process = orders.start(
         "produce", "orders", "--config", "batch.size=1", "--json", stdin=subprocess.PIPE
@@ -181,6 +187,7 @@ def test_interrupt_of_produce_keeps_what_was_written_and_lets_go_of_the_lock(ord
     )
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -205,6 +212,7 @@ def test_command_without_spark_loads_nothing_heavy(orders, arguments):
     assert not HEAVY & set(modules)
 
 
+@pytest.mark.processes
 def test_writing_command_loads_the_fast_reading_only_after_a_crash(orders):
     """And then it says what it has cut, as recovery with the plain reading does."""
     run = [sys.executable, "-c", LOADED, "--log-dir", str(orders.log_dir), "produce", "orders"]
@@ -223,6 +231,7 @@ def test_writing_command_loads_the_fast_reading_only_after_a_crash(orders):
     assert loaded == [set(), {"numpy", "pyarrow"}]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", ["dump", "verify", "ingest", "demo"])
 def test_help_of_command_loads_neither_spark_nor_arrays(name):
     process = subprocess.run(
@@ -237,6 +246,7 @@ def test_help_of_command_loads_neither_spark_nor_arrays(name):
     )
 
 
+@pytest.mark.processes
 def test_python_m_is_the_command(orders):
     words = [sys.executable, "-m", "kminilog", "--log-dir", str(orders.log_dir)]
     run = subprocess.run([*words, "ls"], env=environment(), capture_output=True, check=False)
@@ -245,6 +255,7 @@ def test_python_m_is_the_command(orders):
     assert run.stdout.startswith(b"Usage: kminilog ")
 
 
+@pytest.mark.processes
 def test_start_takes_a_small_multiple_of_importing_click(orders, record_property):
     click_seconds = _cpu_seconds([sys.executable, "-c", "import click"])
     program = [sys.executable, "-m", "kminilog.cli.main", "--log-dir", str(orders.log_dir)]
@@ -274,6 +285,7 @@ def _failing(error: Exception) -> click.Command:
     return click.Command("ls", callback=fail)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 def test_closed_stream_gives_nothing_and_takes_everything(orders, closed):
     command = f"{shlex.join([*PROGRAM, '--log-dir', str(orders.log_dir)])} produce orders {closed}"

@@ -138,6 +138,7 @@ def read_on_a_terminal(log_dir: Path, *arguments: str) -> bytes:
     return shown.replace(b"\r\n", b"\n")
 
 
+@pytest.mark.processes
 def test_consume_escapes_on_a_terminal_only_and_not_if_raw(kminilog):
     kminilog.ok("topic", "create", "t", "--partitions", 1)
     value = b"\x1b[2J\xff \xc3\xa4\xe2\x80\xae"
@@ -149,6 +150,7 @@ def test_consume_escapes_on_a_terminal_only_and_not_if_raw(kminilog):
     assert kminilog.ok(*arguments).out_bytes == b"\x9b\t" + value + b"\n"
 
 
+@pytest.mark.processes
 def test_dump_in_kafkas_format_escapes_on_a_terminal_only(kminilog):
     kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", "kafka")
     kminilog.ok("produce", "t", stdin=b"\x1b[2J\n")
@@ -177,6 +179,7 @@ def shown(kminilog: CommandLine, *arguments: str, **variables: str) -> str:
     return seen
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("arguments", "coloured"),
     [
@@ -195,6 +198,7 @@ def test_terminal_has_colours_and_no_color_takes_them_away(orders, arguments, co
     assert coloured in shown(orders, *arguments, NO_COLOR="")  # empty is not set
 
 
+@pytest.mark.processes
 def test_bytes_of_a_dump_have_the_colours_of_their_fields(orders):
     log = min((orders.log_dir / "orders-0").glob("*.log"))
     seen = shown(orders, "dump", str(log), "--hex", "--count", "1")
@@ -205,11 +209,13 @@ def test_bytes_of_a_dump_have_the_colours_of_their_fields(orders):
     )
 
 
+@pytest.mark.processes
 def test_verdict_of_what_cannot_be_checked_has_a_colour(orders):
     (orders.log_dir / "others.json").write_text("{")  # a topic whose settings cannot be read
     assert f"verdict: {DOUBTFUL}partial\x1b[0m" in shown(orders, "verify")
 
 
+@pytest.mark.processes
 def test_findings_and_what_recovery_does_have_colours(orders):
     log = sorted((orders.log_dir / "orders-0").glob("*.log"))[1]
     flip_byte(log, 32 + 25, mask=1)
@@ -223,6 +229,7 @@ def test_findings_and_what_recovery_does_have_colours(orders):
     assert f"\n{DOUBTFUL}orders-0: orphan-file" in recovered
 
 
+@pytest.mark.processes
 def test_torn_tail_is_red_in_recover_as_in_verify(orders):
     log = max((orders.log_dir / "orders-0").glob("*.log"))
     os.truncate(log, log.stat().st_size - 5)
@@ -233,17 +240,20 @@ def test_torn_tail_is_red_in_recover_as_in_verify(orders):
     assert f"{BAD}orders-0/" in recovered
 
 
+@pytest.mark.processes
 def test_name_of_a_file_brings_no_colours_of_its_own(orders):
     (orders.log_dir / "orders-0" / "\x1b[31mred.txt").write_bytes(b"")
     seen = shown(orders, "recover", "orders-0", "--dry-run")
     assert "\\x1b[31mred.txt" in seen
 
 
+@pytest.mark.processes
 def test_json_has_no_colours_on_a_terminal(orders):
     for arguments in (["find", "orders-0", "7", "--json"], ["verify", "--json"], ["ls", "--json"]):
         assert "\x1b" not in on_a_terminal("--log-dir", str(orders.log_dir), *arguments)
 
 
+@pytest.mark.processes
 def test_text_of_a_message_brings_no_colours_of_its_own(orders):
     orders.ok("produce", "orders", stdin=b"\x1b[31mred\x1b[0m\n")
     seen = shown(orders, "find", "orders-0", "20")

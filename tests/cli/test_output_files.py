@@ -146,6 +146,7 @@ def test_directory_that_has_the_name_of_a_writers_file_is_no_log_dir(orders, tmp
     orders.ok("step", "murmur2", "--html", tmp_path / "out" / "page.html")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 @each_writer
 def test_output_into_the_file_that_a_stream_goes_to_is_refused(orders, writer, stream, tmp_path):
@@ -165,6 +166,7 @@ def test_output_into_the_file_that_a_stream_goes_to_is_refused(orders, writer, s
 # ---- whole or not at all
 
 
+@pytest.mark.processes
 @each_writer
 def test_full_disk_leaves_the_old_page_and_nothing_else(orders, writer, tmp_path):
     page = tmp_path / "out" / "page.html"

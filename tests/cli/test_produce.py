@@ -222,6 +222,7 @@ def less_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("is_piped", [False, True], ids=["file", "pipe"])
 def test_produce_refuses_a_line_of_400_mb_without_holding_it(topic, tmp_path, is_piped):
     path = tmp_path / "line"
@@ -357,6 +358,7 @@ def test_produce_beside_another_writer_is_one_line(topic):
         assert_one_line(topic("produce", "t", stdin=b"x\n"), 2, "only one writer at a time")
 
 
+@pytest.mark.processes
 def test_produce_goes_on_when_nobody_reads_the_offsets(topic):
     process = topic.start("produce", "t", "--json", stdin=subprocess.PIPE)
     assert process.stdin
@@ -575,6 +577,7 @@ def test_produce_verbose_logs_the_partition_that_is_given(kminilog):
 # ---- input that makes pauses, and an end that comes early
 
 
+@pytest.mark.processes
 def test_produce_with_linger_writes_while_the_input_makes_a_pause(topic):
     process = topic.start("produce", "t", "--config", "linger.ms=10", stdin=subprocess.PIPE)
     assert process.stdin
@@ -595,6 +598,7 @@ def ctrl_c_while_a_line_is_waited_for(topic, **options):
     return process
 
 
+@pytest.mark.processes
 def test_produce_ended_by_ctrl_c_has_written_what_it_has_read(topic):
     process = ctrl_c_while_a_line_is_waited_for(topic)
     out, err = process.communicate()
@@ -614,6 +618,7 @@ class PressesCtrlC:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.processes
 def test_produce_finishes_what_it_does_before_ctrl_c_ends_it(topic):
     """The batch is in the log, and the producer has not heard of it yet."""
     options = ["--config", f"interceptor.classes={__name__}.PressesCtrlC"]
@@ -628,6 +633,7 @@ def test_produce_finishes_what_it_does_before_ctrl_c_ends_it(topic):
     assert [value for _, value in stored(topic)[0]] == [b"one", b"two"]
 
 
+@pytest.mark.processes
 def test_produce_in_the_background_does_not_hear_ctrl_c(topic):
     def ignore():  # as shells do
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -660,6 +666,7 @@ class PressesCtrlCTwice:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.processes
 def test_produce_ends_at_once_when_ctrl_c_is_pressed_twice(topic):
     options = ["--config", f"interceptor.classes={__name__}.PressesCtrlCTwice"]
     options += ["--config", "batch.size=40"]  # one message fits, two do not
@@ -680,6 +687,7 @@ def write(process, data: bytes) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.processes
 def test_produce_from_a_slow_pipe_writes_each_line_at_once(topic):
     process = topic.start("produce", "t", "--json", stdin=subprocess.PIPE)
     for number in range(3):
@@ -690,6 +698,7 @@ def test_produce_from_a_slow_pipe_writes_each_line_at_once(topic):
     assert process.wait() == 0
 
 
+@pytest.mark.processes
 def test_produce_from_a_slow_pipe_does_not_wait_for_the_end_of_a_line_that_has_begun(topic):
     process = topic.start("produce", "t", "--json", stdin=subprocess.PIPE)
     write(process, b"one\ntwo\nthr")
@@ -717,6 +726,7 @@ class CountsBatches:
         self.runs[-1] += 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("is_piped", [False, True], ids=["file", "pipe"])
 def test_produce_of_a_file_fills_its_batches_whether_it_comes_through_a_pipe(
     topic, tmp_path, monkeypatch, is_piped
@@ -735,6 +745,7 @@ def test_produce_of_a_file_fills_its_batches_whether_it_comes_through_a_pipe(
     assert CountsBatches.runs == [10] * 500
 
 
+@pytest.mark.processes
 def test_produce_with_linger_lets_a_pipe_pause(topic):
     options = ["--config", "linger.ms=600000"]
     process = topic.start("produce", "t", *options, stdin=subprocess.PIPE)
@@ -745,6 +756,7 @@ def test_produce_with_linger_lets_a_pipe_pause(topic):
     assert (out, err) == (b"t-0: offsets 0..1 (2 messages)\n", b"")
 
 
+@pytest.mark.processes
 def test_produce_of_an_empty_pipe_and_of_the_null_device_says_so(topic):
     for stdin in (subprocess.PIPE, subprocess.DEVNULL):
         process = topic.start("produce", "t", stdin=stdin)
@@ -774,6 +786,7 @@ class Typist:
         os.write(self.ours, text)
 
 
+@pytest.mark.processes
 def test_produce_on_a_terminal_prompts_and_acknowledges_each_line(topic):
     typist = Typist(topic)
     assert typist.read_until("> ") == "Each line becomes a message; Ctrl-D ends.\n> "
@@ -786,6 +799,7 @@ def test_produce_on_a_terminal_prompts_and_acknowledges_each_line(topic):
     assert typist.process.wait() == 0
 
 
+@pytest.mark.processes
 def test_produce_on_a_terminal_ended_by_ctrl_c_leaves_the_line_of_the_prompt(topic):
     typist = Typist(topic)
     typist.read_until("> ")
@@ -796,6 +810,7 @@ def test_produce_on_a_terminal_ended_by_ctrl_c_leaves_the_line_of_the_prompt(top
     assert typist.process.wait() == 130
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("options", "told"),
     [(["--config", "linger.ms=600000"], "offset 0"), (["--acks", "0"], "not waited for")],
@@ -810,6 +825,7 @@ def test_produce_on_a_terminal_answers_each_line_whatever_it_waits_for(topic, op
     assert typist.process.wait() == 0
 
 
+@pytest.mark.processes
 def test_produce_writes_each_line_that_is_typed_and_shows_no_prompt_elsewhere(topic):
     ours, theirs = pty.openpty()
     process = topic.start("produce", "t", "--json", stdin=theirs)

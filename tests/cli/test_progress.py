@@ -48,6 +48,7 @@ def run_on_a_terminal(
     return out, shown
 
 
+@pytest.mark.processes
 def test_working_on_a_terminal_moves_a_line_on_stderr_only(orders):
     out, shown = run_on_a_terminal(orders, "verify")
     assert b"\x1b" in shown
@@ -55,6 +56,7 @@ def test_working_on_a_terminal_moves_a_line_on_stderr_only(orders):
     assert b"\x1b" not in out
 
 
+@pytest.mark.processes
 def test_recovery_and_many_partitions_move_a_line_with_what_they_are_at(orders):
     _, shown = run_on_a_terminal(orders, "recover", "orders-0")
     assert b"Recovering: naming the faults of orders-0" in shown  # the last step
@@ -82,6 +84,7 @@ def test_recover_tells_each_of_its_steps(orders, monkeypatch):
     assert naming == "naming the faults of orders-0"
 
 
+@pytest.mark.processes
 def test_working_with_no_color_writes_no_escape_codes(orders):
     _, shown = run_on_a_terminal(orders, "verify", NO_COLOR="1")
     assert b"\x1b" not in shown
@@ -146,6 +149,7 @@ def test_working_as_json_writes_a_line_a_step_but_few_of_one_that_counts(capsys,
     }
 
 
+@pytest.mark.processes
 def test_ingest_on_a_terminal_shows_a_bar(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.txt").write_bytes(b"line\n" * 300_000)
@@ -192,6 +196,7 @@ main()
 TOOK = r"Verifying with Spark: Spark started in \d+\.\d s, the work took \d+\.\d s"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("words", "title", "of_sources"),
     [

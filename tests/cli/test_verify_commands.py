@@ -167,6 +167,7 @@ def test_command_of_a_message_in_the_wrong_partition_finds_it(kminilog, dialect)
         assert f'value "v{sample["offset"]}"' in run.out
 
 
+@pytest.mark.processes
 @given(st.text(min_size=1).filter(lambda word: "\0" not in word) | st.just("\x1b\udcff'\\n"))
 @settings(max_examples=30)
 def test_any_word_comes_through_the_shell_as_it_is(word):

@@ -106,6 +106,7 @@ def test_help_is_as_wide_as_the_terminal_up_to_100_columns(monkeypatch, capsys, 
     assert not too_wide
 
 
+@pytest.mark.processes
 @pytest.mark.sampled(8)
 @each(ENDING)
 def test_closed_pipe_ends_a_command_quietly(context, working_directory):

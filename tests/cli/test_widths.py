@@ -139,6 +139,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.processes
 def test_what_a_command_writes_fits_the_terminal_and_no_word_is_cut(shop, terminal, monkeypatch):
     monkeypatch.chdir(shop)
     log = min((shop / "log-dir" / "orders-1").glob("*.log"))

@@ -92,10 +92,12 @@ def library_used(preparation: str) -> str:
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
 
 
+@pytest.mark.processes
 def test_crc_without_isal_is_zlibs():
     assert library_used("sys.modules['isal'] = None") == "zlib"
 
 
+@pytest.mark.processes
 @pytest.mark.skipif("isal" not in LIBRARIES, reason="isal is not installed")
 def test_crc_with_isal_is_isals():
     assert library_used("pass") == "isal.isal_zlib"

@@ -382,6 +382,7 @@ def test_committed_offsets_of_a_topic_that_is_gone_stay_until_they_are_forgotten
 # ---- beside a producer
 
 
+@pytest.mark.processes
 def test_group_goes_on_while_a_producer_holds_the_log_dir(tmp_path, desk):
     with LogDirWriter.open(tmp_path) as writer:
         writer.create_topic(Topic("orders", 4))
@@ -423,6 +424,7 @@ def test_group_is_deleted_once_it_has_no_members_and_begins_anew(tmp_path, desk)
 # ---- several processes, several threads
 
 
+@pytest.mark.processes
 def test_commits_of_many_processes_are_all_there(tmp_path, desk):
     processes, commits = 4, 30
     started = [
@@ -448,6 +450,7 @@ def test_commits_of_many_threads_are_all_there(desk):
     assert len(desk.coordinator.committed("readers")) == 80
 
 
+@pytest.mark.processes
 def test_processes_share_the_partitions_and_take_over_from_one_that_is_killed(tmp_path):
     session_ms = 1_000
     members = [start(PROCESS, "follow", tmp_path, name, session_ms) for name in ("a", "b", "c")]
@@ -481,6 +484,7 @@ def shares_of_one_generation(members: "list[subprocess.Popen[str]]") -> list[lis
             heard[slot] = json.loads(read_line(members[slot]))
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.soak)])
 def test_kill_in_the_middle_of_commits_keeps_the_last_that_was_acknowledged(tmp_path, rounds):
     source = random.Random(rounds)

@@ -10,11 +10,15 @@ import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import pytest
+
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import PROGRAM, CommandLine, environment
 from tests.support.consumer.sessions import LONG_MS, SHORT_MS, end_short_sessions
 from tests.support.processes import Process, wait_until
+
+pytestmark = pytest.mark.processes
 
 MESSAGES, PARTITIONS = 20_000, 12
 Place = tuple[int, int]
@@ -74,6 +78,7 @@ def committed(log_dir: Path) -> dict[int, int]:
     return {int(name.rpartition("-")[2]): offset for name, offset in facts["committed"].items()}
 
 
+@pytest.mark.first
 def test_kill_and_join_while_messages_are_produced_skips_none_and_repeats_what_was_not_committed(
     tmp_path, record_property
 ):

@@ -52,6 +52,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.processes
 def test_students_assignor_stands_beside_those_of_the_suite(run):
     strategies = ("--strategy", "answers:Backwards", "--strategy", "range")
     group = ("--topic", "t=4", "--member", "a", "--member", "b")
@@ -59,6 +60,7 @@ def test_students_assignor_stands_beside_those_of_the_suite(run):
     assert [len(each["assignment"]["a"]) for each in found] == [0, 2]
 
 
+@pytest.mark.processes
 def test_students_assignor_shares_out_the_topic_of_a_real_group(run, tmp_path):
     run("topic", "create", "t", "--partitions", "3")
     run("produce", "t", "lines.txt", "--partitioner", "round-robin")
@@ -68,6 +70,7 @@ def test_students_assignor_shares_out_the_topic_of_a_real_group(run, tmp_path):
     assert (tmp_path / "calls.txt").read_text() == "called\n"
 
 
+@pytest.mark.processes
 def test_students_assignor_is_asked_whenever_members_come_and_go(run, tmp_path):
     run("group", "demo", "--strategy", "answers:Backwards")
     assert len((tmp_path / "calls.txt").read_text().splitlines()) > 4

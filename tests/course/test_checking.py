@@ -31,6 +31,7 @@ def header(*lines: str) -> str:
 RIGHT_RETURN = "return offset.to_bytes(8, 'big') + (4 + len(content)).to_bytes(4, 'big')"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("lines", "status", "sentence"),
     [
@@ -101,6 +102,7 @@ def test_answer_that_misbehaves_gets_one_sentence_and_harms_no_other(
     assert sentence_of(found["1.3"]).startswith("answers.py has no content; ")
 
 
+@pytest.mark.processes
 def test_answer_that_leaves_no_byte_of_memory_says_so(folder):
     answers = """\
 kept = [None] * 10**6
@@ -119,6 +121,7 @@ def header(offset, content):
     assert (status, sentence) == (ERROR, "your header (lab 1.1, line 3) raised MemoryError")
 
 
+@pytest.mark.processes
 def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypatch):
     monkeypatch.setattr("kminilog.course.judging.checking._JUDGE_SECONDS", 5)
     lines = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", "while True: pass"
@@ -127,6 +130,7 @@ def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypat
     assert sentence.endswith(" does not end")
 
 
+@pytest.mark.processes
 def test_call_that_does_not_end_is_named_of_several_cases(tmp_path):
     answer = "def may_retry(attempts, retries, error):\n    while attempts < 2: pass\n"
     folder = start_lab(tmp_path, answer, 7)
@@ -135,6 +139,7 @@ def test_call_that_does_not_end_is_named_of_several_cases(tmp_path):
     assert "does not end, for may_retry(1, 3, Le" in sentence_of(found)
 
 
+@pytest.mark.processes
 def test_command_that_is_killed_says_so(folder):
     # The unit checks never have a content of 17 bytes; the command does.
     lines = "if len(content) == 17: os.kill(os.getpid(), 9)", RIGHT_RETURN
@@ -145,11 +150,13 @@ def test_command_that_is_killed_says_so(folder):
     )
 
 
+@pytest.mark.processes
 def test_line_of_an_error_is_the_line_in_the_students_file(folder):
     folder.answers_path.write_text(HEADER.replace("return", "x = 1\n    y = [][x]\n    return"))
     assert "(lab 1.1, line 5) raised IndexError" in sentence_of(outcomes_of(folder)["1.1"])
 
 
+@pytest.mark.processes
 def test_thread_that_does_not_end_does_not_keep_the_check_waiting(folder, monkeypatch):
     codes = []
 
@@ -165,6 +172,7 @@ def test_thread_that_does_not_end_does_not_keep_the_check_waiting(folder, monkey
     assert codes == [0, 0]  # of its function, and of the command; None for one that was too late
 
 
+@pytest.mark.processes
 def test_endless_loop_outside_of_functions_is_a_timeout_of_each_exercise(folder):
     folder.answers_path.write_text(
         folder.answers_path.read_text().replace("raise NotImplementedError", "return 1")
@@ -174,6 +182,7 @@ def test_endless_loop_outside_of_functions_is_a_timeout_of_each_exercise(folder)
     assert [each.status for each in found.values()] == [TIMEOUT, TIMEOUT]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("answers", "status", "code", "sentence"),
     [
@@ -242,6 +251,7 @@ def test_file_that_cannot_be_read_is_an_error_of_each_exercise(folder, put, sent
 CALLS = HEADER.replace("return pack(", "return {call}(offset, content) or pack(")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("line", "call"),
     [
@@ -264,6 +274,7 @@ def test_answer_that_takes_the_librarys_function_fails_by_whatever_way(folder, l
     assert "?" not in sentence
 
 
+@pytest.mark.processes
 def test_answer_that_calls_itself_through_a_neighbour_fails_in_the_command(folder):
     answers = (
         "from kminilog.format.dialect import KAFKA\nfrom kminilog.format.message import encode\n"
@@ -275,11 +286,13 @@ def test_answer_that_calls_itself_through_a_neighbour_fails_in_the_command(folde
     assert (status, code) != (PASS, None)
 
 
+@pytest.mark.processes
 def test_answer_may_import_a_neighbour_and_what_stands_beside_it(folder):
     line = "from kminilog.format.message import encode, CRC_END\n"
     assert told(folder, "1.1", line + HEADER)[0] == PASS
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "patch",
     [
@@ -295,6 +308,7 @@ def test_file_that_changes_the_library_is_refused(folder, patch):
     assert sentence == "your answers.py replaces a part of the library; it may only call it"
 
 
+@pytest.mark.processes
 def test_patch_while_the_check_runs_is_refused(folder):
     answers = HEADER.replace(
         "    return", "    import kminilog.format.message as m; m.encode = None\n    return"
@@ -326,6 +340,7 @@ def test_constants_of_which_some_are_filled_in_name_one_that_is_not(folder):
     assert sentence.endswith(" is still ...; fill it in")
 
 
+@pytest.mark.processes
 def test_constant_of_another_type_is_named_by_its_own_name(folder):
     answers = (
         "SECOND_OFFSET, SECOND_CRC = 369105, '34'\nTHIRD_POSITION: int = 2\nSECOND_KEY = b''\n"
@@ -338,6 +353,7 @@ def test_constant_of_another_type_is_named_by_its_own_name(folder):
 READ = [each.id for lab in all_labs() for each in lab.exercises if each.kind == "read"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("id", READ)
 def test_read_exercise_never_says_what_is_right(tmp_path, id):
     exercise = exercise_of(id)
@@ -360,6 +376,7 @@ def test_each_lab_has_an_exercise_to_read():
     assert {exercise_of(id).lab for id in READ} == {lab.number for lab in all_labs()}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "value", ["4", "('bad-crc', 3)", "['bad-crc', '0', 1]", "(b'x', {}, ())", "None"]
 )
@@ -369,6 +386,7 @@ def test_diagnosis_of_another_form_is_an_error(folder, value):
     assert sentence == 'your DIAGNOSIS (lab 1.8) is no ("class", "segment", offset)'
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("lab", "id", "parts", "sentence"),
     [
@@ -390,6 +408,7 @@ def test_diagnosis_with_a_part_of_another_form_says_which_one_is_wanted(
     assert said.endswith(sentence.format(*right))
 
 
+@pytest.mark.processes
 def test_error_says_in_which_call(folder):
     said = told(folder, "1.1", header("if not content: raise KeyError", RIGHT_RETURN))[2]
     assert "(lab 1.1, line 8) raised KeyError, for header(" in said
@@ -402,6 +421,7 @@ def messages_from(segment, located, max_bytes, segment_after):
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("each", "kind"), [("(position, message)", "tuple"), ("message.value", "bytes")]
 )
@@ -412,6 +432,7 @@ def test_list_of_something_else_is_told_as_a_wrong_kind(tmp_path, each, kind):
     assert said.endswith(f"returned {kind} in list, expected Message")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("lab", "id", "answers"),
     [
@@ -458,6 +479,7 @@ def test_class_that_is_the_librarys_fails(tmp_path, answers):
     assert (status, code) == (FAIL, "imports-reference")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("lab", "id", "value"),
     [
@@ -474,6 +496,7 @@ def test_diagnosis_of_a_class_that_is_none_says_so(tmp_path, lab, id, value):
     assert sentence == f"there is no class {name}; README.md names the classes"
 
 
+@pytest.mark.processes
 def test_files_that_the_student_has_changed_do_not_count(folder):
     before = outcomes_of(folder, "1.6", "1.8")
     for path in (folder.path / "files").iterdir():
@@ -487,12 +510,14 @@ def test_files_that_the_student_has_changed_do_not_count(folder):
     assert [each.status for each in outcomes_of(folder, "1.6", "1.8").values()] == [FAIL, FAIL]
 
 
+@pytest.mark.processes
 def test_changed_checks_do_not_count(folder):
     (folder.path / "checks.py").write_text("def exercise_1(*words): pass\n")
     assert told(folder, "1.1", HEADER.replace("4 +", "16 +"))[1] == "size-includes-12"
     assert folder.are_checks_changed
 
 
+@pytest.mark.processes
 def test_check_writes_nothing_but_results(folder, monkeypatch, tmp_path):
     monkeypatch.chdir(folder.path)
     folder.answers_path.write_text(HEADER)
@@ -501,6 +526,7 @@ def test_check_writes_nothing_but_results(folder, monkeypatch, tmp_path):
     assert tree_of(tmp_path) == before
 
 
+@pytest.mark.processes
 def test_no_bytecode_is_left_in_the_labs(folder):
     folder.answers_path.write_text(HEADER)
     outcomes_of(folder)
@@ -508,6 +534,7 @@ def test_no_bytecode_is_left_in_the_labs(folder):
     assert [path for place in places for path in Path(place).rglob("*.pyc")] == []
 
 
+@pytest.mark.processes
 def test_exercises_in_any_order_have_the_same_outcomes(folder):
     folder.answers_path.write_text(HEADER + CHECKSUM.replace("16", "18"))
     ids = [each.id for each in folder.lab.exercises]
@@ -518,6 +545,7 @@ def test_exercises_in_any_order_have_the_same_outcomes(folder):
     assert (alone.status, alone.code) == (FAIL, "crc-skips-header")
 
 
+@pytest.mark.processes
 def test_files_that_verify_cannot_read_fail_with_what_is_wrong(tmp_path):
     breaks = "    from pathlib import Path\n    for log_dir in Path().glob('kminilog-data'):\n"
     breaks += "        (log_dir / 'other.json').write_text('broken')\n"
@@ -527,6 +555,7 @@ def test_files_that_verify_cannot_read_fail_with_what_is_wrong(tmp_path):
     assert sentence.startswith("verify could not read the files that it wrote: ")
 
 
+@pytest.mark.processes
 def test_files_of_which_one_ends_the_common_process_are_judged_one_by_one(tmp_path):
     sources = [tmp_path / "right.py", tmp_path / "ends.py"]
     sources[0].write_text(HEADER)

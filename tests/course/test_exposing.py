@@ -29,12 +29,14 @@ def test_each_lab_has_an_exercise_to_expose():
     assert [lab.number for lab in all_labs() if not exposed_in(lab)] == []
 
 
+@pytest.mark.processes
 def test_no_input_leaves_all_hidden(folder):
     outcome = judged(folder, "[]")
     assert (outcome.status, outcome.code, outcome.points) == (FAIL, None, 0)
     assert sentence_of(outcome) == "0 of 12 wrong answers are exposed; 12 still hidden"
 
 
+@pytest.mark.processes
 def test_one_input_gives_its_share_of_the_points_and_tells_only_counts(folder):
     outcome = judged(folder, f"[({PLAIN},)]")
     assert outcome.status == FAIL
@@ -46,6 +48,7 @@ def test_one_input_gives_its_share_of_the_points_and_tells_only_counts(folder):
     assert not outcome.printed
 
 
+@pytest.mark.processes
 def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
     outcome = judged(folder, f"[({PLAIN},)]")
     told = graded(folder.lab, folder.path, "Ada")["outcomes"]["1.9"]
@@ -54,6 +57,7 @@ def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
     assert lines[0] == f"Lab 1: 0 of 8 pass, {outcome.points} of 85 points."
 
 
+@pytest.mark.processes
 def test_inputs_of_the_course_expose_all(folder):
     (right,) = answers_to(exercise_of("1.9"), RIGHT)
     folder.answers_path.write_text(CHECKSUM + right.read_text())
@@ -62,6 +66,7 @@ def test_inputs_of_the_course_expose_all(folder):
     assert (outcome.status, outcome.points) == (PASS, 10)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("inputs", "status", "sentence"),
     [
@@ -87,6 +92,7 @@ def test_what_is_no_input_is_named_and_gives_no_points(folder, inputs, status, s
     assert sentence in sentence_of(outcome)
 
 
+@pytest.mark.processes
 def test_input_on_which_right_answers_differ_is_named_and_gives_no_points(tmp_path):
     # The docstring promises at least one member; the library and a right answer fail in two ways.
     folder = start_lab(tmp_path, number=8)
@@ -99,6 +105,7 @@ def test_input_on_which_right_answers_differ_is_named_and_gives_no_points(tmp_pa
     )
 
 
+@pytest.mark.processes
 def test_exercise_whose_target_has_not_passed_says_so(folder):
     wrong = CHECKSUM.replace("16", "12")
     outcome = judged(folder, f"[({PLAIN},)]", wrong)
@@ -108,6 +115,7 @@ def test_exercise_whose_target_has_not_passed_says_so(folder):
     assert judged(folder, "...", wrong).status == TODO
 
 
+@pytest.mark.processes
 def test_target_that_has_passed_before_counts(folder):
     folder.answers_path.write_text("EXPOSE_CHECKSUM = []\n")
     assert outcomes_of(folder, "1.9")["1.9"].status == ERROR
@@ -115,6 +123,7 @@ def test_target_that_has_passed_before_counts(folder):
     assert outcomes_of(folder, "1.9")["1.9"].status == FAIL
 
 
+@pytest.mark.processes
 def test_inputs_that_end_the_process_or_change_the_library_are_errors(folder):
     assert judged(folder, "[(__import__('os')._exit(0),)]").status == ERROR
     folder.pass_exercise(exercise_of("1.2"))
@@ -123,6 +132,7 @@ def test_inputs_that_end_the_process_or_change_the_library_are_errors(folder):
     assert "replaces a part" in sentence_of(outcomes_of(folder, "1.9")["1.9"])
 
 
+@pytest.mark.processes
 def test_folder_without_wrong_answers_says_who_has_them(folder, monkeypatch):
     checking = "kminilog.course.judging.checking.counted_wrong_answers"
     monkeypatch.setattr(checking, lambda exercise: [])
@@ -131,6 +141,7 @@ def test_folder_without_wrong_answers_says_who_has_them(folder, monkeypatch):
     assert sentence_of(outcome).startswith("the wrong answers to 1.2 are not in this course folder")
 
 
+@pytest.mark.processes
 def test_wrong_answer_that_walks_for_ever_is_exposed(tmp_path):
     folder = start_lab(tmp_path, number=4)
     walk = "from kminilog.format.dialect import KAFKA\n"
@@ -148,6 +159,7 @@ def test_exposed_names_what_counts_and_what_is_left_out():
     assert "slot_unwatched" in exposed.left_out
 
 
+@pytest.mark.processes
 def test_what_is_left_out_is_unknown_if_the_judge_has_no_time(tmp_path, monkeypatch):
     folder = start_lab(tmp_path, number=4)
     (right,) = answers_to(exercise_of("4.9"), RIGHT)[:1]

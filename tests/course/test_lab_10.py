@@ -26,6 +26,7 @@ def test_ten_damaged_logs_have_the_ten_classes_of_the_readme(tmp_path, name):
     assert sorted(found.values()) == sorted(CLASSES)
 
 
+@pytest.mark.processes
 def test_verdict_and_code_are_a_tuple_as_the_caller_takes_them(tmp_path):
     answer = "def concluded(found, allowed, unchecked):\n    return ['ok', 0]\n"
     status, _, sentence = told(start_lab(tmp_path, number=10), "10.4", answer)
@@ -60,6 +61,7 @@ partners = _telling(partners)
 """
 
 
+@pytest.mark.processes
 def test_commands_of_the_readme_show_what_it_says(tmp_path):
     folder = start_lab(tmp_path, number=10)
     folder.answers_path.write_text(solution(folder.lab, folder.path) + TELLS)

@@ -4,10 +4,14 @@ import json
 import shlex
 from pathlib import Path
 
+import pytest
+
 from kminilog.course.decisions import decisions
 from kminilog.course.judging.patching import library_answer
 from kminilog.course.judging.sandbox import run_module
 from kminilog.course.material import all_labs
+
+pytestmark = pytest.mark.processes
 
 LINES = "".join(f"k{number % 3}:value {number}\n" for number in range(20))
 SMALL = "--config batch.size=60"

@@ -52,6 +52,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.processes
 def test_students_class_places_what_is_produced(run):
     run("topic", "create", "orders", "--partitions", "4")
     told = run("produce", "orders", "lines.txt", "--json", *MINE)
@@ -60,6 +61,7 @@ def test_students_class_places_what_is_produced(run):
     assert json.loads(run("verify", "--json"))["verdict"] == "ok"
 
 
+@pytest.mark.processes
 def test_same_key_is_placed_by_the_students_class_beside_every_partitioner_of_the_suite(run):
     suite = [option for name in PARTITIONERS for option in ("--partitioner", name)]
     keys = ("--partitions", "7", "--key", "alice", "--key", "alice", "--seed", "1", "--json")
@@ -71,6 +73,7 @@ def test_same_key_is_placed_by_the_students_class_beside_every_partitioner_of_th
     assert placed["default-2.4"] == placed["default-0.9"] == placed["built-in"] == [by_hash] * 2
 
 
+@pytest.mark.processes
 def test_students_class_goes_round_a_dead_broker(run):
     assert run("cluster", "demo", "--switch", "off", *MINE) == run(
         "cluster", "demo", "--switch", "off", "--partitioner", "round-robin"
@@ -94,6 +97,7 @@ def _keys(path):
     return [message.key for _, message in scan(KAFKA, path.read_bytes())]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("seed", ["0", "1", "random"])
 def test_builtin_hash_is_told_from_other_readings_with_any_seed(tmp_path, monkeypatch, seed):
     monkeypatch.setitem(os.environ, "PYTHONHASHSEED", seed)

@@ -23,6 +23,7 @@ def marked(lab):
     return pytest.param(lab, id=lab.folder.name, marks=marks)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("lab", [marked(lab) for lab in all_labs()])
 def test_lab_accepts_the_library_and_rejects_its_wrong_answers(lab):
     assert [str(flaw) for flaw in flaws_of(lab)] == []
@@ -172,6 +173,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("name", "old", "new", "flaw"), FAULTS.values(), ids=FAULTS)
 def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
     path = copied / name
@@ -216,6 +218,7 @@ def test_exercise_to_implement_names_one_function(copied):
         assert (done.exit_code, done.stderr) == (2, f"kminilog: {toml}: {reason}\n"), wrong
 
 
+@pytest.mark.processes
 def test_course_check_says_what_is_wrong_as_text_and_json(copied):
     right = CliRunner().invoke(main, ["course", "check"])
     assert (right.exit_code, right.stdout) == (0, "lab 1, The message: ok\n")

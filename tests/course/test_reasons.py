@@ -10,6 +10,8 @@ import pytest
 from kminilog.course.judging.outcome import ERROR, FAIL
 from tests.support.course.student import start_lab, told
 
+pytestmark = pytest.mark.processes
+
 HEADER = "from struct import pack\ndef header(offset, content):\n"
 CONTENT = """\
 from kminilog.errors import NullValueError

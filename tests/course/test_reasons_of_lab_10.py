@@ -21,6 +21,8 @@ from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import FindingClass
 from tests.support.course.student import start_lab, told
 
+pytestmark = pytest.mark.processes
+
 HOLDS = """\
 def holds(counts):
     source, extra, duplicate, stored, rejected, missing = map(

@@ -32,6 +32,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(("answer", "status", "once"), OTHERS.values(), ids=OTHERS)
 def test_wrong_partition_gets_no_reason_of_another_one(tmp_path, answer, status, once):
     assert told(start_lab(tmp_path, number=9), "9.1", answer)[:2] == (status, None), once
@@ -47,6 +48,7 @@ def test_partition_that_is_the_librarys_fails(tmp_path):
     assert told_of[:2] == (FAIL, "imports-reference")
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("job", "name", "code"),
     [

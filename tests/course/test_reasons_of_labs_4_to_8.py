@@ -8,6 +8,8 @@ import pytest
 from kminilog.course.judging.outcome import FAIL
 from tests.support.course.student import start_lab, told
 
+pytestmark = pytest.mark.processes
+
 SLOT = """\
 from math import isqrt
 from kminilog.storage.lookup import UNTRACED

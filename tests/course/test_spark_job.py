@@ -173,6 +173,7 @@ def test_time_that_a_job_may_take_is_in_the_limit_of_its_exercise(tmp_path, monk
     assert 100 < sum(given) < most_seconds(JOB)
 
 
+@pytest.mark.processes
 def test_spark_that_cannot_start_is_no_fault_of_the_student(tmp_path, monkeypatch):
     pytest.importorskip("pyspark")
     folder = start_lab(tmp_path, number=9)

@@ -18,6 +18,7 @@ from tests.support.processes import finish, start
 ORDERS_0 = TopicPartition("orders", 0)
 
 
+@pytest.mark.processes
 def test_append_with_a_limit_on_file_sizes_restores_the_log_wherever_it_fails(tmp_path, dialect):
     with start("crash.limited_process", tmp_path, dialect.name) as process:
         failed, succeeded = map(int, finish(process).split())

@@ -14,6 +14,8 @@ from kminilog.storage.topics import Topic
 from tests.support.crash.numbered_messages import numbered_message
 from tests.support.processes import cpu_seconds, kill, read_line, start, wait_until
 
+pytestmark = pytest.mark.processes
+
 ORDERS_0 = TopicPartition("orders", 0)
 # What the topic is like, and how large the values are (0: as numbered_messages likes them).
 VARIANTS = [
@@ -25,6 +27,7 @@ VARIANTS = [
 ROUNDS_PER_LOG = 5
 
 
+@pytest.mark.first
 @pytest.mark.parametrize(
     "rounds", [10, pytest.param(200, marks=pytest.mark.soak)], ids=["quick", "long"]
 )

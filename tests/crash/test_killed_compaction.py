@@ -58,6 +58,7 @@ def compact(phase: str, log_dir: Path, steps: int = -1) -> int:
     return int(said.split()[-1]) if said else 0
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("phase", [STAGING, PUBLISHING])
 def test_compact_killed_at_any_step_is_whole_or_nothing(tmp_path, log_dir, phase):
     chance = random.Random(phase)

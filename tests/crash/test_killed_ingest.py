@@ -312,6 +312,7 @@ def files_in(directory: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "rounds"),
     [
+        pytest.param(Round, 1, id="ingest-first", marks=pytest.mark.first),
         pytest.param(Round, 4, id="ingest-quick"),
         pytest.param(WriteRound, 1, id="write-quick"),
         pytest.param(Round, 35, id="ingest-long", marks=pytest.mark.soak),

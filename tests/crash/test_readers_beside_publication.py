@@ -18,6 +18,8 @@ from tests.support.crash.numbered_messages import numbered_messages
 from tests.support.crash.watching import PARTITIONS, job_size, log_end, watch
 from tests.support.processes import finish, read_line, start, wait_until
 
+pytestmark = pytest.mark.processes
+
 SETTINGS = TopicSettings(segment_bytes=700, index_interval_bytes=200)
 
 

@@ -25,6 +25,7 @@ READ_SIZES = [1, 700]
 PAUSE_SECONDS = 0.002  # as long as an fsync takes; in memory the writer would be done at once
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "messages", [500, pytest.param(20_000, marks=pytest.mark.soak)], ids=["quick", "long"]
 )

@@ -43,6 +43,7 @@ def test_producer_page_commands_print_what_the_page_says(tmp_path, monkeypatch):
             assert found == printed.rstrip("\n") + "\n"
 
 
+@pytest.mark.processes
 def test_cluster_by_hand_page_shows_what_its_commands_print(tmp_path, monkeypatch, without_fsync):
     page = (DOCS / "cluster-by-hand.md").read_text()
     monkeypatch.chdir(tmp_path)

@@ -59,6 +59,7 @@ def test_page_has_commands_of_each_kind():
     assert first_words >= {"topic", "produce", "consume", "find", "group", "dump", "verify"}
 
 
+@pytest.mark.processes
 def test_kafka_tools_page_commands_run_and_print_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.lab.command import command as lab_group
@@ -29,6 +30,7 @@ def test_each_seam_has_one_exercise():
     assert all(room_of(symbol.strip(" `")) for symbol in symbols)
 
 
+@pytest.mark.processes
 def test_commands_of_the_page_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LANG", "C.UTF-8")

@@ -48,6 +48,7 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.exit_code == int(not_yet), (command, result.output)
 
 
+@pytest.mark.processes
 def test_commands_of_a_term_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     commands = list(commands_of(TERM))
@@ -62,6 +63,7 @@ def test_commands_of_a_term_run_from_top_to_bottom(tmp_path, monkeypatch):
     assert Path("stats.html").is_file()
 
 
+@pytest.mark.processes
 def test_commands_of_students_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     install, begin = blocks("shell-session", STUDENTS)
@@ -106,6 +108,7 @@ def program_in(directory: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
 
 
+@pytest.mark.processes
 def test_script_for_gradescope_writes_its_results(tmp_path, submission):
     (script,) = (block for block in blocks("bash", TERM) if "/autograder/" in block)
     script = re.sub("/(tmp|autograder)/", rf"{tmp_path}/\1/", script)
@@ -116,6 +119,7 @@ def test_script_for_gradescope_writes_its_results(tmp_path, submission):
     assert len(results["tests"]) == len(lab_of(1).graded)
 
 
+@pytest.mark.processes
 def test_command_of_the_container_grades(tmp_path, submission):
     (recipe,) = blocks("docker", TERM)
     (words,) = re.findall(r"^ENTRYPOINT (.*)$", recipe, re.MULTILINE)
@@ -133,6 +137,7 @@ def test_command_of_the_container_grades(tmp_path, submission):
     assert (tmp_path / "marks/marks.csv").is_file()
 
 
+@pytest.mark.processes
 def test_lab_that_is_made_by_the_steps_passes_the_course_check(tmp_path):
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("kminilog", "labs"):

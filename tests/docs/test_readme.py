@@ -46,7 +46,7 @@ def test_public_names_of_the_package_exist():
 
 
 def test_shown_commands_of_all_pages_are_make_targets_or_run_by_the_tour():
-    targets = re.findall(r"^([a-z]+):.*## ", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):.*## ", (PROJECT / "Makefile").read_text(), re.MULTILINE)
     made = {f"make {target}" for target in targets}
     toured = shown_commands(README, "console|shell-session")
     shown = {command for page in PAGES for command in shown_commands(page)}
@@ -60,6 +60,7 @@ def test_contributing_says_after_how_long_a_test_fails():
     assert f"A test that hangs fails after {seconds} seconds." in CONTRIBUTING
 
 
+@pytest.mark.first
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark-cluster")  # beside the session, like all other processes
 def test_readme_tour_runs_from_top_to_bottom(tmp_path):

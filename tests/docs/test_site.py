@@ -86,6 +86,7 @@ def broken_links(site: Path) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.processes
 def test_links_inside_the_site_lead_to_what_is_there(site):
     assert broken_links(site) == []
 
@@ -261,6 +262,7 @@ def built_alone(folder: Path, page: str) -> str:
     return done.stderr
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -297,6 +299,7 @@ def test_room_of_the_floor_plan_opens_the_rows_of_its_folder(site, browser):
             assert page.overflow() == 0
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("drawn", "complaint"),
     [

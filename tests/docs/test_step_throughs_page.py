@@ -41,6 +41,7 @@ def run(command: str) -> None:
     assert result.stdout or words[:1] != ["step"], command
 
 
+@pytest.mark.processes
 def test_commands_of_the_page_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command in SHOWN:

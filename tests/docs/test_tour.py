@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from kminilog.course.judging.patching import library_answer
 from tests.docs.test_tutorial import sessions
 
@@ -64,6 +66,7 @@ def missed(wanted: list[str], calls: list[str]) -> list[str]:
     return [stop for stop in wanted if not any(call == stop for call in rest)]
 
 
+@pytest.mark.processes
 def test_commands_print_what_the_page_shows_and_reach_its_excerpts(tmp_path):
     reached = {}
     for command, output in sessions(PAGE):

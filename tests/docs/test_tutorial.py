@@ -45,6 +45,7 @@ def run(command: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("name", PAGES)
 def test_page_without_spark_prints_what_it_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -228,6 +228,7 @@ def test_what_a_browser_cannot_do_is_said_with_the_command_for_a_machine(clean, 
     assert f"on a machine, type: kminilog {line}" in ran["stderr"]
 
 
+@pytest.mark.processes
 def test_hidden_files_of_a_lecturers_labs_stay_at_home(tmp_path):
     labs = tmp_path / "labs"
     shutil.copytree(labs_folder(), labs)
@@ -240,6 +241,7 @@ def test_hidden_files_of_a_lecturers_labs_stay_at_home(tmp_path):
         assert [name for name in packed.namelist() if "/." in name] == []
 
 
+@pytest.mark.processes
 def test_folder_is_at_most_20_megabytes(site, capsys):
     sizes = {path.name: path.stat().st_size for path in site.rglob("*") if path.is_file()}
     with capsys.disabled():

@@ -446,6 +446,7 @@ def test_page_works_offline_after_one_visit(page, context):
     context.set_offline(False)
 
 
+@pytest.mark.processes
 def test_commands_of_the_documentation_write_a_folder_and_serve_it(tmp_path):
     fetch, write, serve = shown_commands((PROJECT / "docs" / "playground.md").read_text())
     assert fetch == f"npm pack pyodide@{RUNTIME_VERSION}"  # as scripts/ensure-pyodide types it

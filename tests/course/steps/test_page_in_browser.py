@@ -31,6 +31,7 @@ def pages(tmp_path_factory):
     return directory
 
 
+@pytest.mark.first
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_page_is_stepped_to_the_end_by_keys_and_asks_for_nothing(browser, pages, name):

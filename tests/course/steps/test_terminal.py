@@ -164,6 +164,7 @@ class Terminal:
         os.close(self.master)
 
 
+@pytest.mark.processes
 def test_terminal_is_stepped_by_keys_and_left_as_it_was():
     with Terminal("step", "murmur2") as terminal:
         terminal.until("1 / 9")
@@ -178,6 +179,7 @@ def test_terminal_is_stepped_by_keys_and_left_as_it_was():
         assert terminal.process.wait(30) == 0
 
 
+@pytest.mark.processes
 def test_terminal_ctrl_c_ends_quietly():
     with Terminal("step", "murmur2", "--from-step", "4") as terminal:
         terminal.until("4 / 9")

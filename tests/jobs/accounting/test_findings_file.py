@@ -128,6 +128,7 @@ def totals(report: Report) -> dict[str, int]:
     return {kind.value: count for kind, count in report.tally.counts().items()}
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 @pytest.mark.parametrize("name", ["local", "spark"])
 def test_findings_file_equals_an_independent_comparison(
@@ -227,6 +228,7 @@ def shortened(log: Path, dialect: Any) -> None:
     cut_to(log, message_positions(log.read_bytes())[5])
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("checked_by", [fast_check, plain_check, "spark"])
 @pytest.mark.parametrize("damage", [overwritten, misplaced, shortened])
 def test_findings_of_segments_are_all_in_the_file(

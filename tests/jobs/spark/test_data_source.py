@@ -88,6 +88,7 @@ def stored(log_dir: LogDir, *topics: str) -> list[tuple[object, ...]]:
     return rows
 
 
+@pytest.mark.first
 def test_load_has_all_messages_of_all_topics_with_their_places(load, log_dir):
     frame = load()
     assert frame.columns == list(COLUMNS)

@@ -54,6 +54,7 @@ def test_spark_session_that_is_there_is_used_in_any_thread_and_left_alone(spark:
         spark.conf.set(name, before)
 
 
+@pytest.mark.processes
 def test_spark_session_without_java_says_what_to_install(tmp_path):
     result = run(START, PATH=str(tmp_path), JAVA_HOME="")
     assert result.stdout.startswith("Spark cannot run: no java on PATH and JAVA_HOME is not set; ")
@@ -61,6 +62,7 @@ def test_spark_session_without_java_says_what_to_install(tmp_path):
     assert result.stdout.count("\n") == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
@@ -76,6 +78,7 @@ def test_spark_session_with_a_java_that_is_not_17_says_so(tmp_path, program, rea
     assert result.stdout.count("\n") == 1
 
 
+@pytest.mark.processes
 def test_spark_session_without_pyspark_says_so():
     result = run("import sys; sys.modules['pyspark'] = None" + START)
     assert result.stdout.startswith("Spark cannot run: ")

@@ -107,6 +107,7 @@ def assert_nothing_is_left(log_dir: Path) -> None:
 # ---- a batch
 
 
+@pytest.mark.first
 def test_write_puts_each_row_where_its_key_belongs_in_the_order_of_the_tasks(write, rows, log_dir):
     write(rows, job_id="first")
     content = content_of(log_dir, "orders")
