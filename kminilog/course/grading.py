@@ -4,7 +4,8 @@
 
 FOLDER is a copy of a student's folder for a lab. The process checks it as `lab check` does, one
 exercise after the other, and writes into RESULT, a JSON file, what became of each. If it ends in
-any other way, the row of each exercise says so, and the others go on. Source: ours.
+any other way, the row of each exercise says so, and the others go on. A folder for which the
+machine was too busy is checked once more. Source: ours.
 """
 
 import json
@@ -21,10 +22,10 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
-from kminilog.course.judging.checking import check, most_seconds
+from kminilog.course.judging.checking import check, hanging_seconds, most_seconds
 from kminilog.course.judging.limits import CPU_SECONDS
-from kminilog.course.judging.outcome import ERROR, TIMEOUT, TODO, CatalogueSentence
-from kminilog.course.judging.sandbox import ProcessResult, end_all, run_module
+from kminilog.course.judging.outcome import ERROR, TIMEOUT, TODO, TOO_BUSY, CatalogueSentence
+from kminilog.course.judging.sandbox import ProcessResult, TooBusyError, end_all, run_module
 from kminilog.course.marks import NO, YES, Mark
 from kminilog.course.material import Exercise, Lab, lab_of
 from kminilog.course.submissions import FILES, HandedIn
@@ -39,16 +40,16 @@ from kminilog.text import printable
 _MEMORY_BYTES = 4 << 30
 _USUAL_SECONDS = 1.0  # for an exercise, on an idle machine
 _USUAL_JOB_SECONDS = 20.0  # the same for a job, which starts Spark twice
-_START_SECONDS = 30
+_START_SECONDS = 2
 _SECONDS_BETWEEN_ENDS = 0.02
 _NAMED_NEIGHBOURS = 3
 
 
 class Limits(NamedTuple):
-    """How long it may take to grade some folders: usually, and at most."""
+    """How long it takes to grade some folders on an idle machine: usually, and if all hangs."""
 
     usual_seconds: float
-    most_seconds: float
+    hanging_seconds: float
 
 
 def workers() -> int:
@@ -57,20 +58,21 @@ def workers() -> int:
 
 
 def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
-    """Return how long it may take to grade some folders, side by side."""
+    """Return how long it takes to grade some folders, side by side."""
     usual = sum(_usual_seconds(exercise) for each in handed_in for exercise in each.lab.graded)
-    most = [_most_seconds(each.lab) for each in handed_in]
-    longest = max(most, default=0)
-    side_by_side = min(workers(), len(most) or 1)
-    return Limits(usual / side_by_side, sum(most) / side_by_side + longest)
+    hanging = [_hanging_seconds(each.lab) for each in handed_in]
+    longest = max(hanging, default=0)
+    side_by_side = min(workers(), len(hanging) or 1)
+    return Limits(usual / side_by_side, sum(hanging) / side_by_side + longest)
 
 
 def _usual_seconds(exercise: Exercise) -> float:
     return _USUAL_JOB_SECONDS if exercise.needs_spark else _USUAL_SECONDS
 
 
-def _most_seconds(lab: Lab) -> float:
-    return _START_SECONDS + sum(map(most_seconds, lab.graded))
+def _hanging_seconds(lab: Lab) -> float:
+    seconds = (hanging_seconds(each) + _usual_seconds(each) for each in lab.graded)
+    return _START_SECONDS + sum(seconds)
 
 
 # ---- a process for each folder
@@ -106,14 +108,29 @@ def _graded_apart(one: HandedIn, catalogue: Catalogue) -> list[Mark]:
     with tempfile.TemporaryDirectory() as temporary:
         for name, data in files.items():
             Path(temporary, name).write_bytes(data)
-        words = ("course.grading", str(one.lab.number), temporary, one.student, "RESULT")
-        most = _most_seconds(one.lab)
-        ran = run_module(*words, folder=Path(temporary), wall_seconds=most, needs_result=True)
+        try:
+            ran = _judged_apart(one, Path(temporary))
+            if _is_too_busy(ran):
+                ran = _judged_apart(one, Path(temporary))
+        except TooBusyError:
+            why = CatalogueSentence("folder-too-busy", {"lab": str(one.lab.number)})
+            return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
     if ran.result is None:
         why = _why_ended(one.lab, ran)
         return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
     told = ran.result
     return [_full_mark(one.student, each, told, catalogue, digest) for each in one.lab.exercises]
+
+
+def _judged_apart(one: HandedIn, directory: Path) -> ProcessResult:
+    words = ("course.grading", str(one.lab.number), str(directory), one.student, "RESULT")
+    most = most_seconds(one.lab.graded)
+    return run_module(*words, folder=directory, wall_seconds=most, needs_result=True)
+
+
+def _is_too_busy(ran: ProcessResult) -> bool:
+    outcomes = ran.result["outcomes"].values() if ran.result else ()
+    return any(each["said"] and each["said"][0] == TOO_BUSY for each in outcomes)
 
 
 def _full_mark(
@@ -135,8 +152,6 @@ def _full_mark(
 
 
 def _why_ended(lab: Lab, ran: ProcessResult) -> CatalogueSentence:
-    if ran.is_too_slow:
-        return CatalogueSentence("folder-endless", {"lab": str(lab.number)})
     reason = f"exit code {ran.code}"
     if ran.code is not None and ran.code < 0:
         reason = signal.Signals(-ran.code).name

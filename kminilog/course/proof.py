@@ -151,7 +151,7 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
                 source = str(folder.answers_path)
                 exposed = left_out_but_exposed(exercise, folder.path, source)
                 if exposed is None:
-                    yield Flaw(exercise.id, "what it leaves out was not checked: no time was left")
+                    yield Flaw(exercise.id, "what it leaves out is unknown: its judge did not end")
                 for name in exposed or ():
                     yield Flaw(exercise.id, f"an input exposes {name}, which it leaves out")
             yield from _flaws_of_wrong(exercise, folder, text)

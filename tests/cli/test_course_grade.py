@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import time
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from kminilog.course.submissions import submissions_in
 from kminilog.course.work_folder import WorkFolder
 from tests.support.cli.command_line import Run, assert_one_line
 from tests.support.course.handed_in import KINDS, hand_in
-from tests.support.course.student import HEADER
+from tests.support.course.student import CHECKSUM, HEADER
 from tests.support.trees import tree_of
 from tests.support.unreadable import without_privileges
 
@@ -70,9 +69,7 @@ def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
     assert first["08-nothing"]["reason"] == "no folder of lab 1 was handed in"
     assert rows["01-right", "1.2"]["points"] == "10"
     assert "notes.txt: not a folder of a student; it is left out\n" in run.err
-    assert (
-        "8 students, 7 folders to grade: usually a minute if nothing else runs, at most " in run.err
-    )
+    assert "8 students, 7 folders to grade; on an idle machine usually a minute, or " in run.err
 
 
 @pytest.mark.processes
@@ -332,18 +329,25 @@ def test_stats_of_a_table_without_rows_says_so(tmp_path):
     assert course("stats", tmp_path / "m.csv").out == f"{tmp_path / 'm.csv'}: no marks\n"
 
 
-def printed_limits(run: Run) -> tuple[int, int]:
-    """Return how many seconds the command says that it takes: usually, and at most."""
-    found = re.search(r": usually (.+) if nothing else runs, at most (.+)\n", run.err)
-    assert found, run.err
-    units = {"minute": 60, "minutes": 60, "hours": 3600}
-    pairs = [text.replace("a ", "1 ").split() for text in found.groups()]
-    usual, most = (int(number) * units[unit] for number, unit in pairs)
-    return usual, most
+def test_folder_for_which_the_machine_was_too_busy_is_checked_once_more(tmp_path):
+    """1.1 comes to the last limit of time the first time only, and 1.2 each time."""
+    folder = WorkFolder.start(LAB, tmp_path / "submissions" / "ada", "ada")
+    mark = tmp_path / "begun"
+    once = f"if not os.path.exists({str(mark)!r}):\n        open({str(mark)!r}, 'w')\n        "
+    ends = "os.kill(os.getpid(), signal.SIGALRM)\n    return"
+    header, checksum = HEADER.replace("return", once + ends), CHECKSUM.replace("return", ends)
+    folder.answers_path.write_text(f"import os, signal\n{header}{checksum}")
+    run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert run.code == 0, run.err
+    first, second, *_ = rows_of(tmp_path / "marks.csv").values()
+    assert (first["status"], first["points"]) == ("pass", "10")
+    assert (second["status"], second["points"]) == ("error", "0")
+    said = "the machine was too busy to check your checksum (lab 1.2): check again"
+    assert second["reason"] == said
 
 
 @pytest.mark.soak
-def test_thirty_students_and_all_labs_are_graded_twice_alike_and_in_time(tmp_path):
+def test_thirty_students_and_all_labs_are_graded_twice_alike(tmp_path):
     """All but the Spark job of lab 9, which nobody has written."""
     hand_in(tmp_path / "submissions", all_labs(), 30)
     before = tree_of(tmp_path / "submissions")
@@ -351,11 +355,8 @@ def test_thirty_students_and_all_labs_are_graded_twice_alike_and_in_time(tmp_pat
     for file in marks:
         began = time.monotonic()
         run = course("grade", tmp_path / "submissions", "--csv", file)
-        seconds = time.monotonic() - began
-        usual_seconds, most_seconds = printed_limits(run)
-        print(f"{seconds:.0f} s; said: usually {usual_seconds}, at most {most_seconds}")
+        print(f"{time.monotonic() - began:.0f} s; said: {run.err.splitlines()[0]}")
         assert run.code == 0
-        assert seconds < most_seconds
     assert marks[0].read_bytes() == marks[1].read_bytes()
     assert tree_of(tmp_path / "submissions") == before
     run = course("grade", tmp_path / "submissions", "--csv", marks[1], "--resume")

@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Callable
 from fcntl import ioctl
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +27,10 @@ from kminilog.cli.lab import judging
 from kminilog.cli.lab.judging import Watched, wait_for_save_or_key
 from kminilog.cli.main import main
 from kminilog.course.decisions import decisions
+from kminilog.course.judging import checking
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ExerciseOutcome
+from kminilog.course.judging.sandbox import run_module
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.proof import solution
 from tests.support.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
@@ -627,7 +630,7 @@ def test_pass_is_forgotten_when_the_answer_passes_no_longer(tmp_path):
         (
             HEADER.replace("return", "while True: pass\n    return"),
             ["check", "1.1"],
-            ["1.1", "1.2"],
+            ["1.2"],
         ),
         ((folder.lab.folder / "starter.py").read_text(), ["check", "1"], []),
     ):
@@ -635,6 +638,17 @@ def test_pass_is_forgotten_when_the_answer_passes_no_longer(tmp_path):
         lab(*words)
         assert passed() == left, (answers, words)
     assert "1/" not in lab("list").out
+
+
+@pytest.mark.processes
+def test_pass_is_not_forgotten_if_the_machine_is_too_busy(tmp_path, monkeypatch):
+    folder = start_lab(
+        tmp_path, HEADER.replace("return", "import time; time.sleep(10**6)\n    return")
+    )
+    folder.pass_exercise(exercise_of("1.1"))
+    monkeypatch.setattr(checking, "run_module", partial(run_module, wall_seconds=0))
+    assert "the machine was too busy to check your header" in lab("check", "1.1").out
+    assert lab("progress", "--json").document["labs"][0]["passed"] == ["1.1"]
 
 
 @pytest.mark.processes
@@ -742,7 +756,7 @@ def test_run_hands_signals_on(tmp_path, number, code):
         assert process.stderr.readline().startswith("kminilog runs on your functions")
         child = _child_of(process.pid)
         os.kill(process.pid, number)
-        assert process.wait(20) == code
+        assert process.wait() == code
         assert "Traceback" not in process.stderr.read()
     assert not Path(f"/proc/{child}").exists()
 
@@ -750,21 +764,20 @@ def test_run_hands_signals_on(tmp_path, number, code):
 def _child_of(pid: int) -> int:
     """Return the process that this one has started, once it reads its input."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
-    for _ in range(600):
+    while True:
         found = children.read_text().split()
         if found and b"produce" in Path(f"/proc/{found[0]}/cmdline").read_bytes():
             time.sleep(1)  # it imports
             return int(found[0])
         time.sleep(0.05)
-    raise AssertionError("it has started no process")
 
 
-# Only a signal ends such a check: the function ends its own limit, and the time-out is days.
+# Only a signal ends such a check: the function ends its own limit, and may sleep for days.
 PATIENT = """
 import signal, time
 from kminilog.cli.main import main
-from kminilog.course.judging import checking
-checking._JUDGE_SECONDS = 1e6
+from kminilog.course.judging import checking, sandbox
+sandbox.IDLE_SECONDS = 1e6
 """
 ENDLESS = HEADER.replace(
     "return", "import signal, time; signal.alarm(0); time.sleep(10**6)\n    return"
@@ -781,17 +794,16 @@ def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
         env=environment(),
         text=True,
     ) as process:
-        for _ in range(200):
-            judging = subprocess.run(
+        while not (
+            judging := subprocess.run(
                 ["pgrep", "-f", f"course.judging.judge.*{tmp_path}"], capture_output=True, text=True
             ).stdout.split()
-            if judging:
-                break
+        ):
+            assert process.poll() is None
             time.sleep(0.05)
-        assert judging
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=30) == ("", "")
+        assert process.communicate() == ("", "")
         assert process.returncode == 130
     assert not Path(f"/proc/{judging[0]}").exists()
 
@@ -813,7 +825,6 @@ main()
         capture_output=True,
         env=environment(),
         text=True,
-        timeout=30,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
@@ -903,8 +914,6 @@ class Screen:
     def until(self, text: str) -> None:
         """Read until the terminal has shown this text."""
         while text not in self.said:
-            ready, _, _ = select.select([self.master], [], [], 60)
-            assert ready, (text, self.said)
             self.said += os.read(self.master, 65536).decode()
         self.said = self.said.split(text, 1)[1]
 
@@ -916,7 +925,7 @@ class Screen:
 
     def end(self) -> int:
         """Wait for the end, and return the exit code."""
-        code = self.process.wait(30)
+        code = self.process.wait()
         os.close(self.master)
         return code
 
@@ -929,9 +938,7 @@ def save(path: Path, text: str) -> None:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
     while not is_so():
-        assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
@@ -1152,5 +1159,5 @@ def test_watch_without_a_terminal_goes_on_by_itself(folder):
                 break
         folder.answers_path.write_text(HEADER)
         rest = process.stdout.read()
-        assert process.wait(30) == 0
+        assert process.wait() == 0
     assert re.search(r"1\.1  pass", rest)

@@ -48,7 +48,9 @@ def run_with_limit(kminilog: CommandLine, words: list[str], limit_bytes: int) ->
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
 
     command = [*PROGRAM, "--log-dir", str(kminilog.log_dir), *words]
-    done = subprocess.run(command, capture_output=True, env=environment(), preexec_fn=limit)
+    # Python cuts bytecode off at the limit, and other processes would load it.
+    variables = {**environment(), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, capture_output=True, env=variables, preexec_fn=limit)
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -89,6 +91,13 @@ def test_file_that_cannot_grow_is_named(kminilog, tmp_path, command, limit_bytes
             assert os.path.isabs(name), run
             assert not name.endswith(".txt"), run
         assert "File too large" in run.err
+
+
+def test_process_with_a_limit_leaves_no_bytecode_that_is_cut_off(kminilog, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "compiled"))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    run_with_limit(kminilog, ["ls"], 2000)
+    assert [*tmp_path.rglob("*.pyc")] == []
 
 
 UNWRITABLE = ["/dev/full", "closed pipe"]

@@ -174,7 +174,7 @@ def test_full_disk_leaves_the_old_page_and_nothing_else(orders, writer, tmp_path
     run = subprocess.run(
         [*PROGRAM, "--log-dir", str(orders.log_dir), *writer, str(page)],
         capture_output=True,
-        env=environment(),
+        env={**environment(), "PYTHONDONTWRITEBYTECODE": "1"},  # the limit would cut it off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     assert run.returncode == 2

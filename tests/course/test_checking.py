@@ -1,12 +1,15 @@
 """Whatever a student writes: one sentence for it, and the other exercises are judged as well."""
 
 import os
+import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kminilog.course.comparing import SENTENCE_CHARACTERS, as_text
+from kminilog.course.judging import checking, sandbox
 from kminilog.course.judging.checking import check, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.limits import CPU_SECONDS
@@ -14,6 +17,7 @@ from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import all_labs, checks_of, exercise_of, lab_of
 from tests.support.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
+from tests.support.processes import Process
 from tests.support.trees import tree_of
 
 
@@ -29,6 +33,8 @@ def header(*lines: str) -> str:
 
 
 RIGHT_RETURN = "return offset.to_bytes(8, 'big') + (4 + len(content)).to_bytes(4, 'big')"
+COMMAND_ONLY = "len(content) == 17"
+"""True in the command, and never in the unit checks."""
 
 
 @pytest.mark.processes
@@ -38,7 +44,6 @@ RIGHT_RETURN = "return offset.to_bytes(8, 'big') + (4 + len(content)).to_bytes(4
         (["pass", "return None"], ERROR, "returned None, expected bytes"),
         (["while offset: pass", RIGHT_RETURN], TIMEOUT, "line 7) does not end, for header(1, "),
         (["try:", "  while True: pass", "except Exception: pass"], TIMEOUT, "end, for header("),
-        (["import time; time.sleep(10**6)"], TIMEOUT, "does not end"),
         (["sys.exit(0)"], ERROR, "calls sys.exit; return the result instead"),
         (["raise SystemExit('done')"], ERROR, "calls sys.exit"),
         (["os._exit(0)"], ERROR, "ended the whole process"),
@@ -122,12 +127,75 @@ def header(offset, content):
 
 
 @pytest.mark.processes
-def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypatch):
-    monkeypatch.setattr("kminilog.course.judging.checking._JUDGE_SECONDS", 5)
-    lines = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", "while True: pass"
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", "while True: pass"],
+        ["while True:", "  try: sum(range(99))", "  except BaseException: pass"],
+    ],
+    ids=["ignores the signal", "catches everything"],
+)
+def test_loop_that_goes_on_beyond_the_limit_of_computing_is_a_timeout(folder, lines):
     status, _, sentence = told(folder, "1.1", header(*lines))
     assert status == TIMEOUT
     assert sentence.endswith(" does not end")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("when", ["True", COMMAND_ONLY], ids=["unit checks", "command"])
+def test_answer_that_sleeps_is_a_timeout(folder, monkeypatch, when):
+    monkeypatch.setattr(sandbox, "IDLE_SECONDS", 2)
+    lines = f"if {when}: import time; time.sleep(10**6)", RIGHT_RETURN
+    status, _, sentence = told(folder, "1.1", header(*lines))
+    assert status == TIMEOUT
+    assert "does not end" in sentence
+
+
+SPAWNS = """
+import os
+action = os.POSIX_SPAWN_OPEN, 5, "pipe", os.O_RDONLY, 0
+os.waitpid(os.posix_spawn("/bin/true", ["true"], {}, file_actions=[action]), 0)
+
+class Slow:
+    def partition(self, *given):
+        return 0
+"""
+
+
+@pytest.mark.processes
+def test_process_that_waits_in_the_kernel_as_for_the_disk_is_not_ended(tmp_path, monkeypatch):
+    """Until what it spawns has opened a pipe, a process is in the state D, as one that reads."""
+    monkeypatch.setattr(sandbox, "IDLE_SECONDS", 1)
+    monkeypatch.setattr(sandbox, "_LOOK_SECONDS", 0.1)
+    (tmp_path / "slow.py").write_text(SPAWNS)
+    os.mkfifo(tmp_path / "pipe")
+    opened = ["sh", "-c", "sleep 3; exec 5>pipe"]
+    words = shlex.split("partition --partitioner slow:Slow --partitions 2 --key a")
+    with Process(opened, cwd=tmp_path):
+        ran = run_module("__main__", *words, folder=tmp_path, cpu_seconds=CPU_SECONDS)
+        assert (ran.code, ran.errors) == (0, "")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("when", ["True", COMMAND_ONLY], ids=["unit checks", "command"])
+def test_answer_for_which_the_machine_is_too_busy_is_no_timeout(folder, monkeypatch, when):
+    monkeypatch.setattr(checking, "run_module", partial(run_module, wall_seconds=0))
+    lines = f"if {when}: import time; time.sleep(10**6)", RIGHT_RETURN
+    said = "the machine was too busy to check your header (lab 1.1): check again"
+    assert told(folder, "1.1", header(*lines)) == (ERROR, None, said)
+
+
+@pytest.mark.processes
+def test_process_of_a_students_code_leaves_no_bytecode(folder, tmp_path, monkeypatch):
+    """The limit of a file would cut it off; without a limit, a process leaves its bytecode."""
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "compiled"))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    folder.answers_path.write_text(HEADER)
+    arguments = "course.judging.judge", "1.1", str(folder.path), "RESULT", str(folder.answers_path)
+    run_module(*arguments, folder=folder.path, cpu_seconds=CPU_SECONDS, needs_result=True)
+    assert [*tmp_path.rglob("*.pyc")] == []
+    run_module("__main__", "step", "list", folder=folder.path)
+    assert [*tmp_path.rglob("*.pyc")] != []
 
 
 @pytest.mark.processes
@@ -141,8 +209,7 @@ def test_call_that_does_not_end_is_named_of_several_cases(tmp_path):
 
 @pytest.mark.processes
 def test_command_that_is_killed_says_so(folder):
-    # The unit checks never have a content of 17 bytes; the command does.
-    lines = "if len(content) == 17: os.kill(os.getpid(), 9)", RIGHT_RETURN
+    lines = f"if {COMMAND_ONLY}: os.kill(os.getpid(), 9)", RIGHT_RETURN
     status, _, sentence = told(folder, "1.1", header(*lines))
     assert status == ERROR
     assert sentence.startswith(
@@ -169,7 +236,7 @@ def test_thread_that_does_not_end_does_not_keep_the_check_waiting(folder, monkey
     thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(10**6,)).start()\n"
     folder.answers_path.write_text(thread + HEADER)
     assert outcomes_of(folder, "1.1")["1.1"].status == PASS
-    assert codes == [0, 0]  # of its function, and of the command; None for one that was too late
+    assert codes == [0, 0]  # of its function, and of the command
 
 
 @pytest.mark.processes

@@ -141,14 +141,14 @@ def _kept(csv_file: Path, handed_in: Sequence[HandedIn]) -> dict[tuple[str, int]
 def _announce(
     students: Mapping[str, str], handed_in: Sequence[HandedIn], waiting: Sequence[HandedIn]
 ) -> None:
-    """Say how much there is to do, and how long it may take."""
+    """Say how much there is to do, and how long it takes."""
     said = f"{count(len(students), 'student')}, {count(len(waiting), 'folder')} to grade"
     if same := len(handed_in) - len(waiting):
         said += f", {same} graded already"
     if waiting:
         limits = limits_of(waiting)
-        usual, most = _duration(limits.usual_seconds), _duration(limits.most_seconds)
-        said += f": usually {usual} if nothing else runs, at most {most}"
+        usual, hanging = _duration(limits.usual_seconds), _duration(limits.hanging_seconds)
+        said += f"; on an idle machine usually {usual}, or {hanging} if every answer hangs"
     complain(said)
 
 

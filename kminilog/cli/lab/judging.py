@@ -49,7 +49,7 @@ from kminilog.cli.shared.output import (
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.decisions import decisions
 from kminilog.course.judging.checking import check, starts_spark
-from kminilog.course.judging.outcome import PASS, TIMEOUT, ExerciseOutcome
+from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
@@ -108,8 +108,8 @@ def _keep(folder: WorkFolder, outcome: ExerciseOutcome) -> bool:
 
 
 def _forget_unless_passed(folder: WorkFolder, outcome: ExerciseOutcome) -> None:
-    """Forget a pass if the answer does not pass any more; a busy machine may time it out."""
-    if outcome.status not in (PASS, TIMEOUT):
+    """Forget a pass if the answer does not pass any more, as far as the machine could tell."""
+    if outcome.status != PASS and not outcome.is_too_busy:
         folder.forget_pass(outcome.exercise)
 
 

@@ -33,9 +33,13 @@ def main(result: str, answers: str, *command: str) -> None:
     )
     # From here on, modules are loaded with the student's functions in them.
     if result != NO_RESULT:
-        from kminilog.course.judging.limits import forbid_processes, limit_resources
+        from kminilog.course.judging.limits import (
+            COMMAND_CPU_SECONDS,
+            forbid_processes,
+            limit_resources,
+        )
 
-        limit_resources(cpu_seconds=20, wall_seconds=180)
+        limit_resources(COMMAND_CPU_SECONDS)
         forbid_processes()
     sys.modules[ANSWERS_MODULE] = AnswersOfLabs(files)
     for each in files:

@@ -36,17 +36,24 @@ from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableErr
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
-from kminilog.course.judging.limits import CPU_SECONDS, JOB_SECONDS, WALL_SECONDS
+from kminilog.course.judging.limits import (
+    COMMAND_CPU_SECONDS,
+    CPU_SECONDS,
+    IDLE_SECONDS,
+    JOB_CPU_SECONDS,
+    WALL_SECONDS,
+)
 from kminilog.course.judging.outcome import (
     FAIL,
     PASS,
     TIMEOUT,
     TODO,
+    TOO_BUSY,
     CatalogueSentence,
     ExerciseOutcome,
     error_of,
 )
-from kminilog.course.judging.sandbox import ProcessResult, run_module
+from kminilog.course.judging.sandbox import ProcessResult, TooBusyError, run_module
 from kminilog.course.judging.spark_job import AGAIN, KILLED, first_finding, prepare
 from kminilog.course.material import Exercise, target_of
 from kminilog.course.work_folder import WorkFolder
@@ -103,11 +110,14 @@ def run_command(
     its own function alone, so that the one that fails is named.
     """
     began = time.monotonic()
-    found = _tried(source, exercises, together)
-    if len(together) > 1 and any(each.status != PASS for each in found.values()):
-        found = {}
-        for exercise in exercises:
-            found |= _tried(source, [exercise], [exercise])
+    try:
+        found = _tried(source, exercises, together)
+        if len(together) > 1 and any(each.status != PASS for each in found.values()):
+            found = {}
+            for exercise in exercises:
+                found |= _tried(source, [exercise], [exercise])
+    except TooBusyError:
+        found = {each.id: _too_busy_for(each) for each in exercises}
     seconds = (time.monotonic() - began) / len(exercises)
     return {id: replace(outcome, seconds=seconds) for id, outcome in found.items()}
 
@@ -126,6 +136,7 @@ def _tried(
             json.dumps([[source, one.lab, symbols]]),
             *shlex.split(one.command),
             folder=directory,
+            cpu_seconds=COMMAND_CPU_SECONDS,
             needs_result=True,
         )
         failed = _failed_command(one, ran) or _verdict(one, ran, directory)
@@ -150,7 +161,7 @@ def _failed_command(exercise: Exercise, ran: ProcessResult) -> ExerciseOutcome |
         is_taken = told["name"] == "command-takes-from-library"
         code = IMPORTS_REFERENCE if is_taken else None
         return ExerciseOutcome(exercise, FAIL, code, CatalogueSentence(told["name"], values))
-    if ran.is_too_slow:
+    if ran.is_endless:
         return ExerciseOutcome(exercise, TIMEOUT, said=CatalogueSentence("command-endless", values))
     if ran.is_killed:
         return error_of(exercise, "command-killed", **values)
@@ -206,7 +217,6 @@ def _dump(exercise: Exercise, directory: Path) -> list[str]:
 # ---- the three layers
 
 
-_JUDGE_SECONDS = 10.0  # a check computes for less than one
 _EXPLAINED = {
     FindingClass.DUPLICATE,
     FindingClass.KEY_ORDER,
@@ -217,15 +227,21 @@ _EXPLAINED = {
 """The findings about the topic of a job that have a reason in the catalogue."""
 
 
-def most_seconds(exercise: Exercise) -> float:
-    """Return how long a check of an exercise may take.
+_MOST_PROCESSES = 3  # unit checks, command with others, alone; or a job killed, again, `verify`
 
-    Its unit checks, and its command with others and alone; or a job that is killed, the same job
-    again, and `verify`.
-    """
+
+def hanging_seconds(exercise: Exercise) -> float:
+    """Return how long a check takes on an idle machine if each process computes without end, or not
+    at all."""
+    limits = [CPU_SECONDS, COMMAND_CPU_SECONDS, COMMAND_CPU_SECONDS]
     if exercise.needs_spark:
-        return 2 * JOB_SECONDS + WALL_SECONDS
-    return _JUDGE_SECONDS + 2 * WALL_SECONDS
+        limits = [JOB_CPU_SECONDS, JOB_CPU_SECONDS]
+    return sum(max(limit, IDLE_SECONDS) for limit in limits)
+
+
+def most_seconds(exercises: Sequence[Exercise]) -> float:
+    """Return after how long the last limits end a check, on whatever machine."""
+    return len(exercises) * _MOST_PROCESSES * WALL_SECONDS
 
 
 def check(
@@ -329,8 +345,15 @@ def _judged(
     if exercise.kind == "expose" and not counted_wrong_answers(exercise):
         return error_of(exercise, "nothing-to-expose", target=target_of(exercise).id)
     began = time.monotonic()
-    outcome = run_judge(exercise, given, str(folder.answers_path), answers)
+    try:
+        outcome = run_judge(exercise, given, str(folder.answers_path), answers)
+    except TooBusyError:
+        outcome = _too_busy_for(exercise)
     return replace(outcome, seconds=time.monotonic() - began)
+
+
+def _too_busy_for(exercise: Exercise) -> ExerciseOutcome:
+    return error_of(exercise, TOO_BUSY, answer=exercise.answers[0])
 
 
 def run_judge(
@@ -351,7 +374,7 @@ def run_judge(
 def _unjudged(exercise: Exercise, ran: ProcessResult, answers: Answers | None) -> ExerciseOutcome:
     """Return why a process of the student's code has not come to its end."""
     values = _whose(exercise, answers)
-    if ran.is_too_slow:
+    if ran.is_endless:
         said = CatalogueSentence("endless", values)
         computed = 0 if exercise.needs_spark else CPU_SECONDS
         return ExerciseOutcome(exercise, TIMEOUT, said=said, computed_seconds=computed)
@@ -367,7 +390,7 @@ def run_judge_of_all(
 ) -> list[ExerciseOutcome]:
     """Return what the unit checks say of several files: in one process, if it comes to its end.
 
-    If it does not, as for want of time on a busy machine, each file gets a process of its own.
+    If it does not, as one of them computes without end, each file gets a process of its own.
     """
     if exercise.needs_spark:
         return _judged_jobs(exercise, folder, sources)
@@ -402,8 +425,8 @@ def _judged_jobs(
             prepare(place)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             killed = list(pool.map(lambda job: _run_jobs(KILLED, folder, [job]), jobs))
-        slow = [ran for ran in killed if ran.is_too_slow]
-        ran = slow[0] if slow else _run_jobs(AGAIN, folder, jobs)
+        endless = [ran for ran in killed if ran.is_endless]
+        ran = endless[0] if endless else _run_jobs(AGAIN, folder, jobs)
         if ran.result is None:
             return [_unjudged(exercise, ran, answers)] * len(sources)
         told = zip(ran.result["told"], places, strict=True)
@@ -412,9 +435,13 @@ def _judged_jobs(
 
 def _run_jobs(how: str, folder: Path, jobs: Sequence[tuple[str, str]]) -> ProcessResult:
     words = [word for job in jobs for word in job]
-    seconds = JOB_SECONDS * len(jobs) - 1  # before the process ends itself
-    arguments = ("course.judging.spark_job", how, "RESULT", *words)
-    ran = run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
+    ran = run_module(
+        *("course.judging.spark_job", how, "RESULT", *words),
+        folder=folder,
+        cpu_seconds=JOB_CPU_SECONDS * len(jobs),
+        wall_seconds=WALL_SECONDS * len(jobs),
+        needs_result=True,
+    )
     if reason := (ran.result or {}).get("unavailable"):
         raise SparkUnavailableError(reason)
     return ran
@@ -436,8 +463,8 @@ def _job_outcome(
 
 def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:
     arguments = ("course.judging.judge", exercise.id, str(folder), "RESULT", *sources)
-    seconds = _JUDGE_SECONDS
-    return run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
+    seconds = CPU_SECONDS * len(sources)
+    return run_module(*arguments, folder=folder, cpu_seconds=seconds, needs_result=True)
 
 
 def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) -> ExerciseOutcome:

@@ -8,7 +8,7 @@ the misconception, and the name and values of the sentence. It has the line, the
 comparisons, the seconds of computing, and what was printed. It also has the constant of a
 diagnosis, which this process does not judge. An exercise is judged by itself: the other functions
 of the lab, which it may call, are the library's. This process limits itself before it runs the
-student's code; its parent stops it if it takes too long. Source: ours.
+student's code; its parent stops it if it computes beyond that, or not at all. Source: ours.
 """
 
 import json
@@ -37,6 +37,7 @@ from kminilog.course.judging.limits import (
     BoundedOutput,
     Forbidden,
     forbid_processes,
+    limit_computing,
     limit_resources,
 )
 from kminilog.course.judging.patching import (
@@ -49,6 +50,7 @@ from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of, t
 
 IMPORTS_REFERENCE = "imports-reference"
 _ERROR_CHARACTERS = 60
+_SECONDS_TO_END = 1
 
 
 class _EndlessError(BaseException):
@@ -200,18 +202,24 @@ def line_in(error: BaseException, answers: str) -> int | None:
     return lines[-1] if lines else None
 
 
-def _end_answer(number: int, frame: FrameType | None) -> None:
-    """Raise _EndlessError, once: what comes after it has a few seconds until its parent ends it."""
-    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
-    raise _EndlessError
+def _raise_once() -> None:
+    """Let SIGXCPU raise _EndlessError; the next one, for code that goes on, ends the process."""
+    before: Any = signal.getsignal(signal.SIGXCPU)
+
+    def end_answer(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGXCPU, before)
+        limit_computing(CPU_SECONDS + _SECONDS_TO_END)
+        raise _EndlessError
+
+    signal.signal(signal.SIGXCPU, end_answer)
 
 
 def main(exercise: str, folder: str, result: str, *answers: str) -> None:
     """Judge an exercise in each of some files, and write the result."""
-    limit_resources()
+    limit_resources(CPU_SECONDS * len(answers))
     attempts = forbid_processes()
     if len(answers) == 1:  # of several, nobody knows whose the time was
-        signal.signal(signal.SIGXCPU, _end_answer)
+        _raise_once()
     told = [judge(exercise_of(exercise), Path(folder), each, attempts) for each in answers]
     Path(result).write_text(json.dumps({"told": told}), encoding="utf-8")
     os._exit(0)  # at once, whatever threads the student's code has started

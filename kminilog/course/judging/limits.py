@@ -10,8 +10,12 @@ import sys
 from typing import Any
 
 CPU_SECONDS = 3
-WALL_SECONDS = 30
-JOB_SECONDS = 120  # to start Spark and run a job, until it is killed or again
+COMMAND_CPU_SECONDS = 20
+JOB_CPU_SECONDS = 120  # to start Spark and run a job, until it is killed or again
+IDLE_SECONDS = 10
+"""A process that does not compute for so long does not go on."""
+WALL_SECONDS = 600
+"""The last resort. Only a machine that is far too busy, and no student's code, takes so long."""
 MEMORY_BYTES = 1 << 30
 FILE_BYTES = 64 << 20
 PRINTED_BYTES = 1_000_000
@@ -28,7 +32,7 @@ class Forbidden(BaseException):
     """
 
 
-def limit_resources(cpu_seconds: int = CPU_SECONDS, wall_seconds: int = WALL_SECONDS) -> None:
+def limit_resources(cpu_seconds: int = CPU_SECONDS) -> None:
     """Limit this process: SIGXCPU after so many seconds of computing, MemoryError above 1 GiB.
 
     SIGALRM ends it even if whoever started it is gone. No limit sends SIGKILL before that: who gets
@@ -36,11 +40,18 @@ def limit_resources(cpu_seconds: int = CPU_SECONDS, wall_seconds: int = WALL_SEC
     """
     import resource  # not every operating system has it
 
-    signal.alarm(wall_seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, wall_seconds))
+    signal.alarm(WALL_SECONDS)
+    limit_computing(cpu_seconds)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def limit_computing(cpu_seconds: int) -> None:
+    """Let SIGXCPU come when this process has computed so many seconds in all."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, WALL_SECONDS))
 
 
 def forbid_processes() -> list[Forbidden]:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from kminilog.course.judging.exposing import STILL_HIDDEN
 from kminilog.course.material import Exercise
 
+TOO_BUSY = "too-busy"
+"""The sentence about an answer for which the machine had too little time."""
 TODO, FAIL, ERROR, TIMEOUT, PASS = "todo", "fail", "error", "timeout", "pass"
 
 
@@ -34,6 +36,11 @@ class ExerciseOutcome:
     printed: str = ""
     traceback: str = ""
     verdict: tuple[str, ...] = ()  # what the library's verifier said of the student's files
+
+    @property
+    def is_too_busy(self) -> bool:
+        """Whether nothing is known of the answer: the machine had too little time for it."""
+        return self.said is not None and self.said.name == TOO_BUSY
 
     @property
     def points(self) -> int:

@@ -11,7 +11,7 @@
 So what a killed job has left is there when it runs again. Each job is killed in a process of its
 own; all jobs run again on one session. PLACE is a directory with the source and the log. RESULT is
 a JSON file: for each job {}, or what went wrong in it; or why Spark cannot run. These processes
-have a limit of time alone: a JVM needs more than others allow. Source: ours; SPARK-28650.
+limit only their time: a JVM needs more than others allow. Source: ours; SPARK-28650.
 """
 
 import json
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kminilog.course.judging.judge import in_short, line_in
-from kminilog.course.judging.limits import JOB_SECONDS
+from kminilog.course.judging.limits import WALL_SECONDS
 from kminilog.course.judging.patching import load_answers
 from kminilog.course.judging.sandbox import run_module
 from kminilog.errors import SparkUnavailableError
@@ -137,7 +137,7 @@ def _tried(how: str, spark: "SparkSession", place: Path, answers: str) -> dict[s
 def main(how: str, result: str, *words: str) -> None:
     """Run the jobs of some files, and write the result. Leaves files in the first PLACE only."""
     jobs = list(zip(words[::2], words[1::2], strict=True))
-    signal.alarm(JOB_SECONDS * len(jobs))  # even if whoever started this is gone
+    signal.alarm(WALL_SECONDS * len(jobs))  # even if whoever started this is gone
     tempfile.tempdir = here = words[0]
     java_options = f'{_JAVA_OPTIONS} "-Djava.io.tmpdir={here}"'
     config = {**_CONFIG, "spark.driver.extraJavaOptions": java_options}

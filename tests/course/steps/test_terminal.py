@@ -3,12 +3,10 @@
 import io
 import os
 import pty
-import select
 import signal
 import struct
 import subprocess
 import termios
-import time
 from fcntl import ioctl
 
 import pytest
@@ -144,11 +142,8 @@ class Terminal:
         self.said = b""
 
     def until(self, text: str) -> None:
-        """Read until the terminal has shown this text; fail after a minute."""
-        end = time.monotonic() + 60
+        """Read until the terminal has shown this text."""
         while text.encode() not in self.said:
-            ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
-            assert ready, (text, self.said)
             self.said += os.read(self.master, 65536)
 
     def press(self, keys: str) -> None:
@@ -176,7 +171,7 @@ def test_terminal_is_stepped_by_keys_and_left_as_it_was():
         terminal.until("Right 10")
         terminal.press("q")
         terminal.until("\x1b[?1049l")  # the screen of before
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait() == 0
 
 
 @pytest.mark.processes
@@ -185,5 +180,5 @@ def test_terminal_ctrl_c_ends_quietly():
         terminal.until("4 / 9")
         terminal.press("\x03")
         terminal.until("\x1b[?1049l")
-        assert terminal.process.wait(30) == 128 + signal.SIGINT
+        assert terminal.process.wait() == 128 + signal.SIGINT
         assert b"Traceback" not in terminal.said

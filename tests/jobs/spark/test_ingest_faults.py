@@ -3,6 +3,7 @@
 import resource
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,6 +50,7 @@ class OnAFullDisk:
     """Its process can write no file beyond 4 KiB from now on; it ends with the task that fails."""
 
     def __init__(self, properties):
+        sys.dont_write_bytecode = True  # the limit would cut it off
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
 
     def partition(self, key, number_of_partitions):

@@ -68,6 +68,7 @@ def assert_append_fails(log: PartitionLog, limit: int) -> None:
 
 
 def set_limit(limit: int) -> None:
+    sys.dont_write_bytecode = True  # the limit would cut it off
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
 
