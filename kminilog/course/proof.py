@@ -12,14 +12,10 @@ the same way, but has no wrong answers.
 """
 
 import ast
-import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +23,7 @@ from typing import NamedTuple
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, ExerciseTexts, languages
 from kminilog.course.comparing import SENTENCE_CHARACTERS
 from kminilog.course.judging.answers import Answers
-from kminilog.course.judging.checking import check, left_out_but_exposed, run_judge_of_all
+from kminilog.course.judging.checking import check, check_files, left_out_but_exposed
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.outcome import FAIL, PASS, TODO, ExerciseOutcome
@@ -154,40 +150,30 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
                     yield Flaw(exercise.id, "what it leaves out is unknown: its judge did not end")
                 for name in exposed or ():
                     yield Flaw(exercise.id, f"an input exposes {name}, which it leaves out")
-            yield from _flaws_of_wrong(exercise, folder, text)
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            judge = partial(_flaws_of_right, lab, Path(temporary))
-            for flaws in pool.map(judge, _right_answers(lab, no_spark)):
-                yield from flaws
+            yield from _flaws_of_samples(exercise, folder, text)
 
 
-def _flaws_of_wrong(exercise: Exercise, folder: WorkFolder, right: str) -> Iterator[Flaw]:
-    """Judge the wrong answers to an exercise, each after answers that are right."""
-    samples = sample_answers(lab_of(exercise.lab), WRONG)
-    wrongs = [each for each in samples if each.number == exercise.number]
-    if not wrongs:
-        return
+def _flaws_of_samples(exercise: Exercise, folder: WorkFolder, library: str) -> Iterator[Flaw]:
+    """Check right answers, each a whole file, and wrong ones, each after answers that are right."""
+    lab = lab_of(exercise.lab)
+    rights, wrongs = (
+        [each for each in sample_answers(lab, kind) if each.number == exercise.number]
+        for kind in (RIGHT, WRONG)
+    )
     sources = []
     for wrong in wrongs:
-        sources.append(str(folder.path / wrong.path.name))
-        source = right + wrong.path.read_text(encoding="utf-8")
-        Path(sources[-1]).write_text(source, encoding="utf-8")
-    outcomes = run_judge_of_all(exercise, folder.path, sources)
-    for wrong, outcome in zip(wrongs, outcomes, strict=True):
+        sources.append(folder.path / wrong.path.name)
+        source = library + wrong.path.read_text(encoding="utf-8")
+        sources[-1].write_text(source, encoding="utf-8")
+    accepted, rejected = check_files(exercise, folder, [each.path for each in rights], sources)
+    for right, outcome in zip(rights, accepted, strict=True):
+        if outcome.status != PASS:
+            yield Flaw(right.where, _told(outcome))
+    for wrong, outcome in zip(wrongs, rejected, strict=True):
         if outcome.status != FAIL or outcome.code != wrong.says:
             yield Flaw(wrong.where, f"{_told(outcome)}, expected {wrong.says}")
         elif len(_sentence(outcome)) > SENTENCE_CHARACTERS:
             yield Flaw(wrong.where, f"a sentence of {len(_sentence(outcome))} characters")
-
-
-def _flaws_of_right(lab: Lab, directory: Path, right: SampleAnswer) -> list[Flaw]:
-    """Check a right answer as a student's whole file, in all three layers."""
-    folder = WorkFolder.start(lab, directory / right.path.stem, "course check")
-    folder.progress["passed"] = [each.id for each in lab.graded]  # before inputs, their function
-    shutil.copyfile(right.path, folder.answers_path)
-    wanted = [each for each in lab.exercises if each.number == right.number]
-    outcomes = check(folder, wanted)
-    return [Flaw(right.where, _told(each)) for each in outcomes if each.status != PASS]
 
 
 def _told(outcome: ExerciseOutcome) -> str:

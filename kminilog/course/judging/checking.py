@@ -263,6 +263,29 @@ def check(
             return _in_layers(pool, folder, answers, wanted, Path(temporary))
 
 
+def check_files(
+    exercise: Exercise, folder: WorkFolder, right: Sequence[Path], wrong: Sequence[Path]
+) -> tuple[list[ExerciseOutcome], list[ExerciseOutcome]]:
+    """Return the outcomes of one exercise in the course's own files.
+
+    Right ones are checked in all layers, wrong ones in the unit checks alone. The unit checks of
+    all files are in one process, if that comes to its end.
+    """
+    early = [_outcome_without_judge(folder, Answers(path), exercise) for path in right]
+    judged = [path for path, outcome in zip(right, early, strict=True) if outcome is None]
+    sources = [str(path) for path in (*judged, *wrong)]
+    told = iter(run_judge_of_all(exercise, folder.path, sources) if sources else [])
+    first = [outcome or next(told) for outcome in early]
+
+    def with_command(path: Path, outcome: ExerciseOutcome) -> ExerciseOutcome:
+        if not _has_command(outcome):
+            return outcome
+        return _merged(outcome, run_command(str(path), [exercise], [exercise])[exercise.id])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(with_command, right, first)), list(told)
+
+
 def starts_spark(folder: WorkFolder, exercises: Iterable[Exercise]) -> bool:
     """Tell if a check of these exercises will start Spark: if a job has been written."""
     try:
@@ -328,6 +351,20 @@ def _after_target(outcome: ExerciseOutcome, passed: Mapping[str, bool]) -> Exerc
 def _judged(
     folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path
 ) -> ExerciseOutcome:
+    if early := _outcome_without_judge(folder, answers, exercise):
+        return early
+    began = time.monotonic()
+    try:
+        outcome = run_judge(exercise, given, str(folder.answers_path), answers)
+    except TooBusyError:
+        outcome = _too_busy_for(exercise)
+    return replace(outcome, seconds=time.monotonic() - began)
+
+
+def _outcome_without_judge(
+    folder: WorkFolder, answers: Answers, exercise: Exercise
+) -> ExerciseOutcome | None:
+    """Return what the file, or the progress, tells already; None if code must run."""
     if exercise.kind == "predict":
         return ExerciseOutcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
     missing = [name for name in exercise.answers if answers.line_of(name) is None]
@@ -344,12 +381,7 @@ def _judged(
         return ExerciseOutcome(exercise, FAIL, IMPORTS_REFERENCE, said)
     if exercise.kind == "expose" and not counted_wrong_answers(exercise):
         return error_of(exercise, "nothing-to-expose", target=target_of(exercise).id)
-    began = time.monotonic()
-    try:
-        outcome = run_judge(exercise, given, str(folder.answers_path), answers)
-    except TooBusyError:
-        outcome = _too_busy_for(exercise)
-    return replace(outcome, seconds=time.monotonic() - began)
+    return None
 
 
 def _too_busy_for(exercise: Exercise) -> ExerciseOutcome:
@@ -364,10 +396,7 @@ def run_judge(
         return _judged_jobs(exercise, given, [source], answers)[0]
     ran = _judge(exercise, given, source)
     if ran.result is not None:
-        (told,) = ran.result["told"]
-        outcome = _as_told(exercise, told, answers)
-        is_named = exercise.kind == "diagnose" and outcome.status == PASS
-        return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
+        return _as_told(exercise, ran.result["told"][0], answers, given)
     return _unjudged(exercise, ran, answers)
 
 
@@ -397,7 +426,7 @@ def run_judge_of_all(
     ran = _judge(exercise, folder, *sources)
     if ran.result is None:
         return [run_judge(exercise, folder, source) for source in sources]
-    return [_as_told(exercise, told, None) for told in ran.result["told"]]
+    return [_as_told(exercise, told, None, folder) for told in ran.result["told"]]
 
 
 def left_out_but_exposed(exercise: Exercise, folder: Path, source: str) -> list[str] | None:
@@ -467,10 +496,12 @@ def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:
     return run_module(*arguments, folder=folder, cpu_seconds=seconds, needs_result=True)
 
 
-def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) -> ExerciseOutcome:
+def _as_told(
+    exercise: Exercise, told: dict[str, Any], answers: Answers | None, given: Path
+) -> ExerciseOutcome:
     whose = _whose(exercise, answers, told["line"], told["values"].get("answer"))
     values = {**told["values"], **whose}
-    return ExerciseOutcome(
+    outcome = ExerciseOutcome(
         exercise,
         told["state"],
         told["code"],
@@ -480,6 +511,8 @@ def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) 
         printed=told["printed"],
         traceback=told.get("traceback", ""),
     )
+    is_named = exercise.kind == "diagnose" and outcome.status == PASS
+    return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
 
 
 def _whose(
