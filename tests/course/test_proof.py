@@ -31,17 +31,11 @@ def test_lab_accepts_the_library_and_rejects_its_wrong_answers(lab):
 
 @pytest.fixture
 def copied(tmp_path, monkeypatch):
-    """A copy of the package, and of exercises 1.1 and 1.2, which this process and others use."""
-    package = material.labs_folder().parent / "kminilog"
-    shutil.copytree(package, tmp_path / "kminilog", ignore=shutil.ignore_patterns("spark"))
+    """A copy of exercises 1.1 and 1.2, which this process and others use."""
     labs = tmp_path / "labs"
     for name in ("01_message", "messages"):
         shutil.copytree(material.labs_folder() / name, labs / name)
-    monkeypatch.setattr(material, "_PACKAGE", tmp_path / "kminilog")
-    monkeypatch.setattr(
-        "kminilog.course.judging.sandbox.__file__",
-        str(tmp_path / "kminilog/course/judging/sandbox.py"),
-    )
+    monkeypatch.setenv(material.LABS, str(labs))
     material._labs_in.cache_clear()
     catalogue._read.cache_clear()
     catalogue._texts_of.cache_clear()
