@@ -149,6 +149,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.soak)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Before any fixture."""
+    tiers.begin()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than processors: a test that waits, for a process or a time-out, uses none."""
@@ -187,7 +193,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """A real browser; a test that asks for it is skipped, and says so, where there is none."""
     with started_browser() as started:

@@ -11,7 +11,7 @@ from kminilog import LogDir, LogDirWriter, Topic, TopicPartition
 from kminilog.course.steps import murmur2
 from kminilog.course.steps.page import render_page
 from kminilog.verification.report import verify_storage
-from tests.support.browser import started_browser
+from tests.support.browser import Page
 from tests.support.notebooks import HOSTILE, shown
 
 
@@ -33,24 +33,18 @@ def test_report_and_step_through_are_their_pages_in_a_frame(tmp_path):
     assert page_in(shown(document)) == render_page(document)
 
 
-@pytest.mark.processes
 @pytest.mark.xdist_group("browser")
-def test_step_through_in_a_frame_is_stepped_by_its_buttons(tmp_path):
+def test_step_through_in_a_frame_is_stepped_by_its_buttons(browser, tmp_path):
     document = murmur2.document()
     cell = tmp_path / "cell.html"
     cell.write_text(f"<!DOCTYPE html><title>x</title>{document._repr_html_()}")
-    with started_browser() as browser:
-        page = browser.new_context().new_page()
-        said: list[str] = []
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(cell.as_uri())
-        frame = page.frame_locator("iframe")
+    with Page(browser, cell) as page:
+        frame = page.page.frame_locator("iframe")
         frame.locator("#next").click()
         frame.locator("#next").click()
         assert frame.locator("#place").inner_text() == f"3 / {len(document.steps)}"
         assert frame.locator(".say:visible").inner_text() == document.steps[2].say
-        assert said == []
+        assert page.complaints == []
 
 
 @pytest.mark.processes

@@ -14,7 +14,7 @@ from jinja2 import TemplateAssertionError, UndefinedError
 import kminilog
 from kminilog.pages import _environment, framed, render
 from kminilog.text import printable
-from tests.support.browser import Page, started_browser
+from tests.support.browser import Page
 
 PACKAGE = Path(kminilog.__file__).parent
 TEMPLATES = sorted((PACKAGE / "templates").glob("*.html"))
@@ -102,11 +102,11 @@ def test_only_pages_loads_what_could_make_markup():
 
 
 @pytest.mark.xdist_group("browser")
-def test_marks_keep_their_headings_in_a_narrow_window(tmp_path):
+def test_marks_keep_their_headings_in_a_narrow_window(browser, tmp_path):
     path = tmp_path / "marks.html"
     path.write_text(render("marks.html", rows=[("ada", 3, 5, ["late"])]))
     size = {"width": 390, "height": 844}
-    with started_browser() as browser, Page(browser, path, viewport=size) as page:
+    with Page(browser, path, viewport=size) as page:
         assert page.text("table") == "student points of look at ada 3 5 late"
         after = "getComputedStyle(document.querySelector('td.number'), '::after').content"
         assert page.page.evaluate(after) == "none"

@@ -20,6 +20,8 @@ from tests.support.course.student import CHECKSUM, HEADER
 from tests.support.trees import tree_of
 from tests.support.unreadable import without_privileges
 
+pytestmark = pytest.mark.processes
+
 LAB = lab_of(1)
 
 
@@ -49,7 +51,6 @@ def graded(tmp_path_factory):
     return directory, run
 
 
-@pytest.mark.processes
 def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
     directory, run = graded
     assert run.code == 0
@@ -72,7 +73,6 @@ def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
     assert "8 students, 7 folders to grade; on an idle machine usually a minute, or " in run.err
 
 
-@pytest.mark.processes
 def test_grade_writes_a_page_and_results_for_gradescope_for_each_student(graded):
     directory, _ = graded
     results = json.loads((directory / "h/students/02-wrong/results.json").read_text())
@@ -144,7 +144,6 @@ def handed_in(tmp_path: Path, name: str = "ada", answers: str = HEADER) -> WorkF
     return folder
 
 
-@pytest.mark.processes
 def test_predictions_and_hints_are_counted(tmp_path):
     folder = handed_in(tmp_path)
     folder.progress |= {"predicted": {"1.7": "none"}, "hints": {"1.1": 2, "1.2": "many"}}
@@ -160,7 +159,6 @@ def test_predictions_and_hints_are_counted(tmp_path):
     assert rows["bob", "1.7"]["predicted"] == ""  # none of the choices
 
 
-@pytest.mark.processes
 def test_no_cell_is_a_formula_and_each_is_one_line(tmp_path):
     for name in ("=1+1", "-x, y", "+z\n@", "名字", "a\x1b[2J"):
         handed_in(tmp_path, name, "raise ValueError('=cmd')\n" + HEADER)
@@ -175,7 +173,6 @@ def test_no_cell_is_a_formula_and_each_is_one_line(tmp_path):
     assert "0 folders to grade, 5 graded already" in resumed.err
 
 
-@pytest.mark.processes
 def test_bad_files_of_a_student_are_rows_that_say_so(tmp_path):
     handed_in(tmp_path, "brackets", "(" * 200_000)
     handed_in(tmp_path, "large", "#" * 2_000_000)
@@ -209,7 +206,6 @@ def test_folder_of_a_lab_that_is_not_here_is_named(tmp_path):
     assert "ada: 99_own: of no lab that is here; it is left out\n" in run.err
 
 
-@pytest.mark.processes
 def test_code_that_writes_beside_itself_changes_no_submission(tmp_path):
     code = (
         "from pathlib import Path\n"
@@ -236,7 +232,6 @@ def test_folder_that_cannot_be_read_is_a_row_that_says_so(tmp_path):
     (tmp_path / "submissions" / "bob").chmod(0o755)
 
 
-@pytest.mark.processes
 def test_roster_says_who_is_missing_and_who_is_late(tmp_path):
     for name in ("ada", "bob", "eve"):
         handed_in(tmp_path, name, "")
@@ -256,7 +251,6 @@ def test_roster_says_who_is_missing_and_who_is_late(tmp_path):
     assert "eve: not in the roster; graded all the same\n" in run.err
 
 
-@pytest.mark.processes
 @pytest.mark.parametrize(
     ("text", "says"),
     [

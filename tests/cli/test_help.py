@@ -15,6 +15,7 @@ from kminilog.course.material import lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from tests.support.playground.site import runtime
+from tests.support.spark import ON_SPARK
 
 SPARK = {"kminilog demo"}
 
@@ -30,7 +31,6 @@ def all_commands(command: click.Command, context: click.Context) -> Iterator[cli
 
 COMMANDS = list(all_commands(main, click.Context(main, info_name="kminilog")))
 PATHS = [context.command_path for context in COMMANDS]
-ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 def shown_example(context: click.Context) -> str:

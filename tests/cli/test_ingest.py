@@ -17,6 +17,7 @@ from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from tests.support.cli.command_line import CommandLine, Run, assert_one_line, assert_refused
 from tests.support.damage import files_of
+from tests.support.spark import ON_SPARK
 
 WRONG = [
     ("", "--topic"),
@@ -115,7 +116,7 @@ class TestWithEachEngine:
     @pytest.fixture(
         params=[
             "local",
-            pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
+            pytest.param("spark", marks=ON_SPARK),
         ]
     )
     def kminilog(self, request, tmp_path):

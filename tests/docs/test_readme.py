@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,12 +51,6 @@ def test_shown_commands_of_all_pages_are_make_targets_or_run_by_the_tour():
     shown = {command for page in PAGES for command in shown_commands(page)}
     assert shown
     assert shown <= made | set(toured)
-
-
-def test_contributing_says_after_how_long_a_test_fails():
-    with open(PROJECT / "pyproject.toml", "rb") as file:
-        seconds = tomllib.load(file)["tool"]["pytest"]["ini_options"]["timeout"]
-    assert f"A test that hangs fails after {seconds} seconds." in CONTRIBUTING
 
 
 @pytest.mark.first

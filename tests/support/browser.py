@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,24 +102,72 @@ def wait_until(frame: Any, is_so: str) -> None:
         frame.wait_for_timeout(20)
 
 
-class Page:
-    """One page from a file, in a window of its own, and all that it complained of or asked for."""
+def new_context(browser: Any, **options: Any) -> Any:
+    """Return a context of its own, in which nothing fails because it takes long."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(0)
+    return context
 
-    def __init__(self, browser: Any, path: Path, fragment: str = "", **options: Any) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
+
+@cache
+def _window(browser: Any, *, has_scripts: bool) -> Any:
+    """Return the window of all such pages: a process for each costs more than most tests do."""
+    return new_context(browser, java_script_enabled=has_scripts).new_page()
+
+
+class Page:
+    """One page from a file, and all that it complained of or asked for.
+
+    Pages follow each other in one window, and find it as if it were new. With `alone` a page has a
+    window of its own: what it does to the window cannot be undone.
+    """
+
+    def __init__(
+        self,
+        browser: Any,
+        path: Path,
+        fragment: str = "",
+        *,
+        viewport: dict[str, int] | None = None,
+        color_scheme: str = "light",
+        reduced_motion: str = "no-preference",
+        java_script_enabled: bool = True,
+        alone: bool = False,
+    ) -> None:
+        self._has_scripts = java_script_enabled
+        self._is_alone = alone
+        if alone:
+            self.page = new_context(browser, java_script_enabled=java_script_enabled).new_page()
+        else:
+            self.page = _window(browser, has_scripts=java_script_enabled)
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        self._listeners = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        for event, listener in self._listeners.items():
+            self.page.on(event, listener)
+        self.page.set_viewport_size(viewport or {"width": 1280, "height": 720})
+        self.page.emulate_media(
+            media="screen", color_scheme=color_scheme, reduced_motion=reduced_motion
+        )
         self.page.goto(path.as_uri() + fragment)
 
     def __enter__(self) -> "Page":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.context.close()
+        if self._is_alone:
+            self.page.context.close()
+            return
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        if self._has_scripts:
+            self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.page.mouse.move(0, 0)
+        self.page.goto("about:blank")  # from a page to a fragment of it would load nothing
 
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CHECKOUT = Path(__file__).parents[2]
+# Of a parameter with which a test asks for the session by itself.
+ON_SPARK = (pytest.mark.spark, pytest.mark.xdist_group("spark"))
 # No result of a job may come near a megabyte: whoever sends rows to the driver fails.
 CONFIG = {
     "spark.driver.maxResultSize": "1m",

@@ -3,7 +3,7 @@
     mark         what the test needs                 who sets it
     spark        Java, and a session of Spark        the fixture `spark`, or the test
     browser      Chromium, or Python under Node      the fixtures `browser` and `host`
-    processes    a process beside its own            the fixtures `installed`, `mount`, the test
+    processes    a process beside its own            fixtures such as `installed`, or the test
 
 A test with one of these marks is dear: it belongs to the rest, which `make test` leaves out. The
 mark `first` is for the one whole case of its kind that a user would miss first: `make test` runs
@@ -23,6 +23,7 @@ _SET_BY = {
     "host": "browser",
     "installed": "processes",
     "mount": "processes",
+    "site": "processes",
 }
 _EVENTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty"}
 _MOST_COMMANDS = 5
@@ -59,11 +60,16 @@ def watch_processes() -> None:
     sys.addaudithook(_note)
 
 
+def begin() -> None:
+    """Forget what the end of another test has started, as the end of a fixture of its module."""
+    _started.clear()
+
+
 def assert_marked(item: pytest.Item) -> None:
     """Fail if the test has started a process and does not say that it needs one."""
-    started, _started[:] = list(_started), []
-    if started and not is_dear(item):
-        pytest.fail(f"it starts a process: mark it with pytest.mark.processes; {started[0][:200]}")
+    if _started and not is_dear(item):
+        what = _started[0][:200]
+        pytest.fail(f"it starts a process: mark it with pytest.mark.processes; {what}")
 
 
 def commands(reports: list[pytest.TestReport]) -> list[str]:

@@ -15,7 +15,7 @@ from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.html_report import ReportOrigin
 from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.report import Report
-from tests.support.browser import Page, started_browser
+from tests.support.browser import Page
 
 NAME = "0" * 20
 HOSTILE = "\"'><script>alert(1)</script><!-- &amp; \x00\x1b\x85\u2028\udcff ]]>"
@@ -313,21 +313,21 @@ def test_page_shows_the_record_beside_the_message_and_marks_what_differs():
 
 @pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("width", [1280, 500])
-def test_page_fits_the_window_of_a_browser(many, tmp_path, width):
+def test_page_fits_the_window_of_a_browser(browser, many, tmp_path, width):
     many.scope["log_dir"] = "/a/very/long/path" * 30
     path = tmp_path / "page.html"
     path.write_text(many.to_html())
-    with started_browser() as browser, Page(browser, path) as page:
+    with Page(browser, path) as page:
         page.page.set_viewport_size({"width": width, "height": 900})
         assert page.overflow() <= 0
         assert page.page.locator(".partition").count() == 3
 
 
 @pytest.mark.xdist_group("browser")
-def test_page_policy_forbids_what_hostile_text_could_do(many, tmp_path):
+def test_page_policy_forbids_what_hostile_text_could_do(browser, many, tmp_path):
     path = tmp_path / "page.html"
     script = "<script>document.title = 'x'</script><img src='http://localhost:1/x.png'/>"
     path.write_text(many.to_html().replace("</main>", f"{script}</main>"))
-    with started_browser() as browser, Page(browser, path) as page:
+    with Page(browser, path) as page:
         assert page.page.title() == "verify orders: findings"
         assert sum("Content Security Policy" in said for said in page.complaints) == 2

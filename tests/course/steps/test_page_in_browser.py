@@ -331,7 +331,7 @@ def test_page_is_presented_with_keys_and_announces_each_step(browser, pages):
 
 def test_page_plays_steps_up_to_a_question(browser, pages):
     asked = next(n for n, step in enumerate(made("find-offset").steps, start=1) if step.ask)
-    with Page(browser, pages / "find-offset.html") as page:
+    with Page(browser, pages / "find-offset.html", alone=True) as page:
         page.page.clock.install()
         page.press("p")
         page.page.clock.run_for(60_000)

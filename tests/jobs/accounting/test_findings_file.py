@@ -30,6 +30,7 @@ from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as plain_check
 from tests.support.damage import cut_to, flip_byte, message_positions
 from tests.support.log_content import Content, KeyValue, content_of, write_anew
+from tests.support.spark import ON_SPARK
 
 RECORDS, PARTITIONS = 3000, 3
 SMALL = TopicSettings(segment_bytes=20_000, index_interval_bytes=100)
@@ -130,7 +131,7 @@ def totals(report: Report) -> dict[str, int]:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-@pytest.mark.parametrize("name", ["local", "spark"])
+@pytest.mark.parametrize("name", ["local", pytest.param("spark", marks=ON_SPARK)])
 def test_findings_file_equals_an_independent_comparison(
     tmp_path, source, dialect, name, ending, request
 ):
@@ -229,7 +230,9 @@ def shortened(log: Path, dialect: Any) -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("checked_by", [fast_check, plain_check, "spark"])
+@pytest.mark.parametrize(
+    "checked_by", [fast_check, plain_check, pytest.param("spark", marks=ON_SPARK)]
+)
 @pytest.mark.parametrize("damage", [overwritten, misplaced, shortened])
 def test_findings_of_segments_are_all_in_the_file(
     tmp_path, source, dialect, damage, checked_by, request

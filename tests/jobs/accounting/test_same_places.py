@@ -24,6 +24,7 @@ from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_topic_columns import write_topic
 from tests.support.cli.command_line import CommandLine, assert_one_line
 from tests.support.log_content import content_of
+from tests.support.spark import ON_SPARK
 
 Lines = dict[tuple[int, int], bytes]
 Moved = list[tuple[int, int, str]]
@@ -35,7 +36,7 @@ def source(tmp_path: Path, dialect) -> Source:
     return replace(write_topic(tmp_path / "log", dialect), same_places=True)
 
 
-@pytest.fixture(params=["local", "spark"])
+@pytest.fixture(params=["local", pytest.param("spark", marks=ON_SPARK)])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         return LocalEngine()

@@ -36,6 +36,7 @@ from tests.support.damage import (
     index_entries,
     message_positions,
 )
+from tests.support.spark import ON_SPARK
 
 PARTITIONS, RECORDS = 2, 400
 SMALL = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
@@ -74,7 +75,7 @@ def _small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fingerprints, "RANGE_MESSAGES", RANGE)
 
 
-@pytest.fixture(params=["local", "spark"])
+@pytest.fixture(params=["local", pytest.param("spark", marks=ON_SPARK)])
 def scene(request: pytest.FixtureRequest, tmp_path: Path, dialect: Any) -> Scene:
     is_spark = request.param == "spark"
     engine = SparkEngine(request.getfixturevalue("spark")) if is_spark else LocalEngine()

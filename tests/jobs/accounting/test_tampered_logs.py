@@ -41,6 +41,8 @@ from tests.support.jobs.accounting.changes import (
 )
 from tests.support.jobs.accounting.tamperer import FORMATS, KEY_REGEX, LogFiles, SourceFile
 
+SUPPORT = Path(__file__).parents[2] / "support" / "jobs" / "accounting"
+
 SETTINGS = TopicSettings(segment_bytes=170, index_interval_bytes=60)
 TOPIC = "orders"
 # In a log with other changes, what stands in a wrong partition may be why a range is altered.
@@ -218,7 +220,7 @@ def scene_of(tmp_path_factory: pytest.TempPathFactory) -> SceneOf:
 
 def test_tamperer_knows_nothing_of_kminilog():
     for name in ("tamperer", "changes"):
-        tree = ast.parse(Path(__file__).with_name(f"{name}.py").read_text())
+        tree = ast.parse((SUPPORT / f"{name}.py").read_text())
         imported = [
             name
             for node in ast.walk(tree)
