@@ -1,0 +1,71 @@
+"""The two tiers: what is left out, what is said of a failure, and a process unannounced."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.processes
+PROJECT = Path(__file__).parents[1]
+TESTS = """
+import os, subprocess
+import pytest
+
+def test_plain(): pass
+
+@pytest.mark.processes
+def test_dear(): pass
+
+@pytest.mark.first
+@pytest.mark.processes
+def test_first(): subprocess.run(["true"])
+
+def test_page(browser): pass
+
+def test_silent(): subprocess.run(["true"])
+
+@pytest.mark.parametrize("word", ["it's $5"])
+def test_wrong(word): assert not word
+"""
+
+
+def outcome(directory: Path, *options: str) -> tuple[dict[str, str], list[str]]:
+    """Return the outcome of each test above that is run, and the last lines of what is printed."""
+    (directory / "test_some.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", "-p", "tests.conftest"]
+    own = ["--rootdir", directory, "--no-cov", "-v", "-p", "no:cacheprovider", directory]
+    done = subprocess.run(
+        [*command, *own, *options], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    told = re.findall(r"test_some\.py::(\w+).* (PASSED|FAILED|ERROR)", done.stdout)
+    return dict(told), done.stdout.splitlines()[-2:]
+
+
+def test_first_tier_leaves_out_what_is_dear_but_the_first_of_its_kind(tmp_path):
+    found, last = outcome(tmp_path, "-m", "not soak and not conformance and not rest")
+    assert found == {
+        "test_plain": "PASSED",
+        "test_first": "PASSED",
+        "test_silent": "ERROR",
+        "test_wrong": "FAILED",
+    }
+    wrong, silent = last
+    assert silent == "make test 'ARGS=--no-cov test_some.py::test_silent'"
+    # As the shell, then make, then the shell of make read it:
+    make, target, argument = shlex.split(wrong)
+    assert (make, target) == ("make", "test")
+    given = shlex.split(argument.removeprefix("ARGS=").replace("$$", "$"))
+    assert given == ["--no-cov", "test_some.py::test_wrong[it's $5]"]
+
+
+def test_rest_is_what_the_first_tier_leaves_out(tmp_path):
+    found, _ = outcome(tmp_path, "-m", "not soak and not conformance and rest", "-k", "not page")
+    assert found == {"test_dear": "PASSED"}
+
+
+def test_first_tier_runs_any_test_that_is_named(tmp_path):
+    tier = ["-m", "not soak and not conformance and not rest"]
+    assert outcome(tmp_path, *tier, "-k", "dear")[0] == {"test_dear": "PASSED"}
