@@ -77,16 +77,7 @@ def started_browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium
-        browser = chromium.launch(executable_path=path, args=list(_OPTIONS), timeout=0)
-        new_context = browser.new_context
-
-        def new_patient_context(**options: Any) -> Any:
-            context = new_context(**options)
-            context.set_default_timeout(0)  # a busy machine is slow; pytest ends what hangs
-            return context
-
-        browser.new_context = new_patient_context
+        browser = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS), timeout=0)
         try:
             yield browser
         finally:
@@ -103,7 +94,8 @@ def wait_until(frame: Any, is_so: str) -> None:
 
 
 def new_context(browser: Any, **options: Any) -> Any:
-    """Return a context of its own, in which nothing fails because it takes long."""
+    """Return a context of its own, in which nothing fails because it takes long: pytest ends what
+    hangs."""
     context = browser.new_context(**options)
     context.set_default_timeout(0)
     return context
