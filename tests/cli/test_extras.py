@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,32 +13,20 @@ from tests.docs.test_tutorial import PAGES, sessions
 from tests.support.cli.command_line import PROJECT, Run, assert_one_line, environment
 from tests.support.course.student import CHECKSUM, HEADER
 
+pytestmark = pytest.mark.xdist_group("wheel")
 Shell = Callable[[str], Run]
-WITHOUT = f"""
-import sys
-sys.modules.update(dict.fromkeys({[*INSTALLED_BY]}))
-from kminilog.cli.main import main
-main()
-"""
 TO_BULK = "not installed; type: pip install 'kminilog[bulk]', or 'kminilog[spark]' to use Spark\n"
 TO_SPARK = "type: pip install 'kminilog[spark]'\n"
 
 
-@pytest.fixture(params=["hidden", pytest.param("wheel", marks=pytest.mark.xdist_group("wheel"))])
-def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
-    """Returns a function that runs a line in bash, with a `kminilog` that lacks all extras.
-
-    Their packages are hidden from it, or it is a wheel in an environment without them.
-    """
+@pytest.fixture
+def shell(installed: Path, tmp_path: Path) -> Shell:
+    """Returns a function that runs a line in bash, with a `kminilog` that lacks all extras."""
     here = tmp_path / "here"
     here.mkdir()
     names = environment()
-    if request.param == "wheel":
-        program = f"'{request.getfixturevalue('installed').parent}/kminilog'"
-        del names["PYTHONPATH"]
-    else:
-        (tmp_path / "without.py").write_text(WITHOUT)
-        program = f"'{sys.executable}' '{tmp_path}/without.py'"
+    del names["PYTHONPATH"]
+    program = f"'{installed.parent}/kminilog'"
 
     def run(line: str) -> Run:
         words = ["bash", "-c", f'kminilog() {{ {program} "$@"; }}\n{line}']
