@@ -1,4 +1,7 @@
-"""The two tiers: what is left out, what is said of a failure, and a process unannounced."""
+"""The two tiers: what is left out, what is said of a failure, and a process unannounced.
+
+And the rule that no test judges the machine.
+"""
 
 import re
 import shlex
@@ -8,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.processes
 PROJECT = Path(__file__).parents[1]
 TESTS = """
 import os, subprocess
@@ -44,6 +46,7 @@ def outcome(directory: Path, *options: str) -> tuple[dict[str, str], list[str]]:
     return dict(told), done.stdout.splitlines()[-2:]
 
 
+@pytest.mark.processes
 def test_first_tier_leaves_out_what_is_dear_but_the_first_of_its_kind(tmp_path):
     found, last = outcome(tmp_path, "-m", "not soak and not conformance and not rest")
     assert found == {
@@ -61,11 +64,53 @@ def test_first_tier_leaves_out_what_is_dear_but_the_first_of_its_kind(tmp_path):
     assert given == ["--no-cov", "test_some.py::test_wrong[it's $5]"]
 
 
+@pytest.mark.processes
 def test_rest_is_what_the_first_tier_leaves_out(tmp_path):
     found, _ = outcome(tmp_path, "-m", "not soak and not conformance and rest", "-k", "not page")
     assert found == {"test_dear": "PASSED"}
 
 
+@pytest.mark.processes
 def test_first_tier_runs_any_test_that_is_named(tmp_path):
     tier = ["-m", "not soak and not conformance and not rest"]
     assert outcome(tmp_path, *tier, "-k", "dear")[0] == {"test_dear": "PASSED"}
+
+
+# What fails after some seconds, whatever else the machine does: a limit on a wait, a time-out of
+# pytest or of a page, a comparison of what a clock said.
+LIMIT = re.compile(
+    r"timeout=[1-9A-Z]|\.wait\((?!POLL)[1-9A-Z]|mark\.timeout|default_timeout\([^0]"
+    r"|wait_for_timeout\(\d{3}|assert .*(?:monotonic|perf_counter|seconds) *[<>]"
+)
+FETCHES = "tests/support/conformance/"  # from the network: a test is skipped then, and says so
+
+
+def limits(text: str) -> list[str]:
+    """Return the lines of a test that judge the machine."""
+    return [line.strip() for line in text.splitlines() if LIMIT.search(line)]
+
+
+def test_tests_have_no_limit_on_wall_time():
+    own = Path(__file__)
+    found = {
+        path.relative_to(PROJECT).as_posix(): limits(path.read_text())
+        for path in (PROJECT / "tests").rglob("*.py")
+        if path != own
+    }
+    told = {name: lines for name, lines in found.items() if lines and not name.startswith(FETCHES)}
+    assert told == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "process.wait(30)",
+        "process.communicate(timeout=60)",
+        "@pytest.mark.timeout(600)",
+        "context.set_default_timeout(SECONDS * 1000)",
+        "page.wait_for_timeout(2000)",
+        "assert seconds < most_seconds",
+    ],
+)
+def test_limit_on_wall_time_is_seen(line):
+    assert limits(f"def test():\n    {line}\n") == [line]
