@@ -34,6 +34,10 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *values):
         pass
 
+    def copyfile(self, source, outputfile):
+        with contextlib.suppress(ConnectionError):  # of a page that was closed meanwhile
+            super().copyfile(source, outputfile)
+
 
 class _Open(_Quiet):
     def end_headers(self):
@@ -333,29 +337,6 @@ raise ValueError([name for name in doors for place in places if hasattr(place, n
 """
 
 
-def test_workers_reach_no_other_server_and_keep_nothing_from_the_first_visit_on(browser, server):
-    context = new_context(browser, service_workers="block")
-    with contextlib.closing(context):
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/site/#files")
-        idle(page)
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Open) as other:
-            threading.Thread(target=other.serve_forever, daemon=True).start()
-            url = f"http://127.0.0.1:{other.server_port}/"
-            assert page.evaluate(OUTSIDE, url) == "refused"
-            blank = context.new_page()
-            blank.goto(url)  # a page of that server, without a policy
-            assert blank.evaluate(OUTSIDE, url) == "sent"
-            other.shutdown()
-        file = {"name": "mine.py", "mimeType": "text/plain", "buffer": DOORS.encode()}
-        page.set_input_files("#open", [file])
-        idle(page)
-        ran = run(
-            page, "partition", "--partitioner", "mine:Mine", "--partitions", "2", "--key", "a"
-        )
-        assert ": []" in ran["stderr"]
-
-
 def begin_lab_1(page):
     """Begin without files, and start the lab."""
     show(page, "files")
@@ -383,14 +364,37 @@ def page_with(browser, site, directory, script):
         server.shutdown()
 
 
-def test_what_the_runtime_cannot_give_back_while_it_starts_is_no_error(browser, site, tmp_path):
+@pytest.fixture(scope="module")
+def first_visit(browser, site, tmp_path_factory):
+    """The page of somebody who comes for the first time; its runtime complains while it starts."""
     harmless = "\nsetTimeout(() => { throw new Error('NoGilError'); });"
-    with page_with(browser, site, tmp_path, harmless) as page:
+    with page_with(browser, site, tmp_path_factory.mktemp("visit"), harmless) as page:
         idle(page)
-        assert run(page, "no-such-command")["code"] == 2  # in the first worker
-        assert page.evaluate("kminilog.check(1, '').then(() => 'ended')") == "ended"
-        assert run(page, "--version")["stdout"].startswith("kminilog")
-        assert page.text_content("#warning") == ""
+        yield page
+
+
+def test_what_the_runtime_cannot_give_back_while_it_starts_is_no_error(first_visit):
+    assert run(first_visit, "no-such-command")["code"] == 2  # in the first worker
+    assert first_visit.evaluate("kminilog.check(1, '').then(() => 'ended')") == "ended"
+    assert run(first_visit, "--version")["stdout"].startswith("kminilog")
+    assert first_visit.text_content("#warning") == ""
+
+
+def test_workers_reach_no_other_server_and_keep_nothing_from_the_first_visit_on(first_visit):
+    page = first_visit
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Open) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{other.server_port}/"
+        assert page.evaluate(OUTSIDE, url) == "refused"
+        blank = page.context.new_page()
+        blank.goto(url)  # a page of that server, without a policy
+        assert blank.evaluate(OUTSIDE, url) == "sent"
+        other.shutdown()
+    file = {"name": "mine.py", "mimeType": "text/plain", "buffer": DOORS.encode()}
+    page.set_input_files("#open", [file])
+    wait_until(page, "document.getElementById('text').textContent.includes('doors')")
+    ran = run(page, "partition", "--partitioner", "mine:Mine", "--partitions", "2", "--key", "a")
+    assert ": []" in ran["stderr"]
 
 
 def test_worker_that_fails_while_it_starts_gives_no_answer_later(browser, site, tmp_path):
