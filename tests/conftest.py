@@ -46,10 +46,6 @@ settings.register_profile(
     print_blob=True,
 )
 
-# Branch coverage is the figure of these tests alone. To measure it doubles the time of a test, and
-# a line that only a test of another room reaches is not tested where a reader looks for it.
-COVERING = ("tests/format/", "tests/storage/", "kminilog/format/", "kminilog/storage/")
-
 # Where a dialect acts, each test runs in both: what the bytes and names of a log are, what is made
 # of their damage, and what killed processes leave of them.
 DIALECT_ACTS = (
@@ -134,10 +130,7 @@ def _leave_twins(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    is_measured = not config.getoption("no_cov", False)  # pytest-cov fails on marks without it
     for item in items:
-        if is_measured and not item.nodeid.startswith(COVERING):
-            item.add_marker(pytest.mark.no_cover)
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))  # one session, so one process
     tiers.mark(config, items)

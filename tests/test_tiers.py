@@ -38,7 +38,7 @@ def outcome(directory: Path, *options: str) -> tuple[dict[str, str], list[str]]:
     """Return the outcome of each test above that is run, and the last lines of what is printed."""
     (directory / "test_some.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", "-p", "tests.conftest"]
-    own = ["--rootdir", directory, "--no-cov", "-v", "-p", "no:cacheprovider", directory]
+    own = ["--rootdir", directory, "-v", "-p", "no:cacheprovider", directory]
     done = subprocess.run(
         [*command, *own, *options], cwd=PROJECT, capture_output=True, text=True, check=False
     )
@@ -56,12 +56,12 @@ def test_first_tier_leaves_out_what_is_dear_but_the_first_of_its_kind(tmp_path):
         "test_wrong": "FAILED",
     }
     wrong, silent = last
-    assert silent == "make test 'ARGS=--no-cov test_some.py::test_silent'"
+    assert silent == "make test ARGS=test_some.py::test_silent"
     # As the shell, then make, then the shell of make read it:
     make, target, argument = shlex.split(wrong)
     assert (make, target) == ("make", "test")
     given = shlex.split(argument.removeprefix("ARGS=").replace("$$", "$"))
-    assert given == ["--no-cov", "test_some.py::test_wrong[it's $5]"]
+    assert given == ["test_some.py::test_wrong[it's $5]"]
 
 
 @pytest.mark.processes

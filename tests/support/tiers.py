@@ -81,5 +81,5 @@ def commands(reports: list[pytest.TestReport]) -> list[str]:
 
 
 def _command(nodeid: str) -> str:
-    argument = f"ARGS=--no-cov {shlex.quote(nodeid)}".replace("$", "$$")
+    argument = f"ARGS={shlex.quote(nodeid)}".replace("$", "$$")
     return f"make test {shlex.quote(argument)}"
