@@ -151,7 +151,9 @@ class Page:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._is_alone:
+        if any(error):
+            _window.cache_clear()  # a test that fails leaves nothing to its neighbours
+        if any(error) or self._is_alone:
             self.page.context.close()
             return
         for event, listener in self._listeners.items():
