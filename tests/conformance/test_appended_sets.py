@@ -21,7 +21,7 @@ from tests.verification.test_index_rule import kafkas_entries
 
 pytestmark = pytest.mark.conformance
 
-PROGRAM = Path(__file__).with_name("SegmentOracle.java")
+PROGRAM = Path(__file__).parents[1] / "support" / "conformance" / "SegmentOracle.java"
 INTERVAL_BYTES = 4096
 
 

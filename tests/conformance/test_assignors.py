@@ -19,7 +19,7 @@ from tests.support.conformance.wheel_oracles import kafka_python, require, run_j
 
 pytestmark = pytest.mark.conformance
 
-PROGRAM = Path(__file__).with_name("AssignorOracle.java")
+PROGRAM = Path(__file__).parents[1] / "support" / "conformance" / "AssignorOracle.java"
 SHARED = ["range", "roundrobin", "sticky"]
 ASSIGNORS_OF_KAFKA_PYTHON = {
     "range": ("kafka.coordinator.assignors.range", "RangePartitionAssignor"),

@@ -21,7 +21,7 @@ from tests.support.producer.small_cluster import TOPIC, SmallCluster, small_clus
 
 pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("without_fsync")]
 
-PROGRAM = Path(__file__).with_name("AccumulatorOracle.java")
+PROGRAM = Path(__file__).parents[1] / "support" / "conformance" / "AccumulatorOracle.java"
 UNIT_BYTES = 2000
 PARTITIONS = 3
 LINGER_MS = 10

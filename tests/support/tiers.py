@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 DEAR = ("spark", "browser", "processes")
+OF_NO_TIER = ("soak", "conformance")
 _SET_BY = {
     "spark": "spark",
     "browser": "browser",
@@ -67,7 +68,7 @@ def begin() -> None:
 
 def assert_marked(item: pytest.Item) -> None:
     """Fail if the test has started a process and does not say that it needs one."""
-    if _started and not is_dear(item):
+    if _started and not (is_dear(item) or any(map(item.get_closest_marker, OF_NO_TIER))):
         what = _started[0][:200]
         pytest.fail(f"it starts a process: mark it with pytest.mark.processes; {what}")
 
