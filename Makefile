@@ -32,7 +32,7 @@ demo: $(INSTALLED) ## Spark ingest of an access log, verified against its source
 # What a test needs decides its tier: tests/support/tiers.py.
 EACH = not soak and not conformance
 
-test: $(INSTALLED) $(CLASSES) ## the engine, the tools, one whole case of what is dear
+test: $(INSTALLED) $(CLASSES) ## the engine, the tools, one whole case of each expensive kind
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(WORKERS) -m "$(EACH) and not rest" $(ARGS)
 
 test-rest: $(INSTALLED) $(CLASSES) ## what make test leaves out: all that needs Spark, a browser, processes

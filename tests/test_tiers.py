@@ -19,7 +19,7 @@ import pytest
 def test_plain(): pass
 
 @pytest.mark.processes
-def test_dear(): pass
+def test_expensive(): pass
 
 @pytest.mark.first
 @pytest.mark.processes
@@ -47,7 +47,7 @@ def outcome(directory: Path, *options: str) -> tuple[dict[str, str], list[str]]:
 
 
 @pytest.mark.processes
-def test_first_tier_leaves_out_what_is_dear_but_the_first_of_its_kind(tmp_path):
+def test_first_tier_leaves_out_what_is_expensive_but_the_first_of_its_kind(tmp_path):
     found, last = outcome(tmp_path, "-m", "not soak and not conformance and not rest")
     assert found == {
         "test_plain": "PASSED",
@@ -67,13 +67,13 @@ def test_first_tier_leaves_out_what_is_dear_but_the_first_of_its_kind(tmp_path):
 @pytest.mark.processes
 def test_rest_is_what_the_first_tier_leaves_out(tmp_path):
     found, _ = outcome(tmp_path, "-m", "not soak and not conformance and rest", "-k", "not page")
-    assert found == {"test_dear": "PASSED"}
+    assert found == {"test_expensive": "PASSED"}
 
 
 @pytest.mark.processes
 def test_first_tier_runs_any_test_that_is_named(tmp_path):
     tier = ["-m", "not soak and not conformance and not rest"]
-    assert outcome(tmp_path, *tier, "-k", "dear")[0] == {"test_dear": "PASSED"}
+    assert outcome(tmp_path, *tier, "-k", "expensive")[0] == {"test_expensive": "PASSED"}
 
 
 # What fails after some seconds, whatever else the machine does: a limit on a wait, a time-out of

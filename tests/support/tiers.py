@@ -5,9 +5,9 @@
     browser      Chromium, or Python under Node      the fixtures `browser` and `host`
     processes    a process beside its own            fixtures such as `installed`, or the test
 
-A test with one of these marks is dear: it belongs to the rest, which `make test` leaves out. The
-mark `first` is for the one whole case of its kind that a user would miss first: `make test` runs
-it, too. Nobody has to remember the mark `processes`: a test without it that starts one fails.
+A test with one of these marks is expensive: it belongs to the rest, which `make test` leaves out.
+The mark `first` is for the one whole case of its kind that a user would miss first: `make test`
+runs it, too. Nobody has to remember the mark `processes`: a test without it that starts one fails.
 """
 
 import shlex
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-DEAR = ("spark", "browser", "processes")
+EXPENSIVE = ("spark", "browser", "processes")
 OF_NO_TIER = ("soak", "conformance")
 _SET_BY = {
     "spark": "spark",
@@ -32,7 +32,7 @@ _started: list[str] = []
 
 
 def mark(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test the marks of what its fixtures need, and `rest` to those that are dear.
+    """Give each test the marks of what its fixtures need, and `rest` to those that are expensive.
 
     Whoever names a test, by `-k` or by its id, means it, wherever it belongs.
     """
@@ -42,13 +42,13 @@ def mark(config: pytest.Config, items: list[pytest.Item]) -> None:
         for fixture in set(getattr(item, "fixturenames", ())) & set(_SET_BY):
             item.add_marker(_SET_BY[fixture])
         is_first = item.get_closest_marker("first") or (is_named and leaves_rest_out)
-        if is_dear(item) and not is_first:
+        if is_expensive(item) and not is_first:
             item.add_marker("rest")
 
 
-def is_dear(item: pytest.Item) -> bool:
+def is_expensive(item: pytest.Item) -> bool:
     """Tell if a test needs what takes its time."""
-    return any(item.get_closest_marker(name) for name in DEAR)
+    return any(item.get_closest_marker(name) for name in EXPENSIVE)
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -68,7 +68,7 @@ def begin() -> None:
 
 def assert_marked(item: pytest.Item) -> None:
     """Fail if the test has started a process and does not say that it needs one."""
-    if _started and not (is_dear(item) or any(map(item.get_closest_marker, OF_NO_TIER))):
+    if _started and not (is_expensive(item) or any(map(item.get_closest_marker, OF_NO_TIER))):
         what = _started[0][:200]
         pytest.fail(f"it starts a process: mark it with pytest.mark.processes; {what}")
 
