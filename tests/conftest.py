@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from kminilog.cli.shared import progress
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.verification import damage_scan
 from tests.support import processes, tiers
@@ -91,6 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(interpreted=interpreted))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for `make test &`
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what tests start inherits it
+    # On a busy machine a command takes long, and says so on stderr, where tests want silence.
+    progress.SECONDS_BETWEEN_LINES = threading.TIMEOUT_MAX
     tiers.watch_processes()
 
 
