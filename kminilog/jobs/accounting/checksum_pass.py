@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kminilog.jobs.accounting.digests import Digests
+from kminilog.columns.digests import Digests
 from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.rows import UNKNOWN, Bits, Counted, Item, add_counts
 from kminilog.jobs.accounting.sides import Sides

@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kminilog.columns.digests import Words
 from kminilog.jobs.accounting.account import REJECTED, SHOWN
-from kminilog.jobs.accounting.digests import Words
 from kminilog.jobs.accounting.rows import TEXTS, UNKNOWN, Bits, Integers, joined
 from kminilog.verification.findings import FindingClass
 

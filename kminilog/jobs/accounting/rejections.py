@@ -23,8 +23,8 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from kminilog.columns.digests import Digests, Words, digests
 from kminilog.columns.mixing import mixed
-from kminilog.jobs.accounting.digests import Digests, Words, digests
 from kminilog.jobs.accounting.expected import recorded_paths
 from kminilog.jobs.accounting.rows import Bits, Integers
 from kminilog.jobs.source.description import Source

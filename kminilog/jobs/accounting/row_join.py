@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kminilog.columns.digests import cells_of
 from kminilog.jobs.accounting.account import Groups, merged
 from kminilog.jobs.accounting.alterations import PartitionPairs
-from kminilog.jobs.accounting.digests import cells_of
 from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.pair_lines import PairLines
 from kminilog.jobs.accounting.pairing import ELSEWHERE, KINDS, NOTHING, unsound_pairs

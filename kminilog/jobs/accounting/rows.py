@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kminilog.jobs.accounting.digests import Digests
+from kminilog.columns.digests import Digests
 
 UNKNOWN = -1
 TEXTS = ("key", "value")

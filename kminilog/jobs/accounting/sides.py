@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kminilog.columns.digests import Digests, digests
 from kminilog.columns.mixing import mixed
-from kminilog.jobs.accounting.digests import Digests, digests
 from kminilog.jobs.accounting.expected import ExpectedPartition
 from kminilog.jobs.accounting.log_parts import Part, Ranges, messages_of
 from kminilog.jobs.accounting.rejections import Rejections

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kminilog.jobs.accounting.digests import Digests, Words, cells_of
+from kminilog.columns.digests import Digests, Words, cells_of
 
 # ---- arithmetic modulo 2^61 - 1, on whole columns of 64-bit words
 

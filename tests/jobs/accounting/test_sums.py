@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.jobs.accounting.digests import cells_of, digests
+from kminilog.columns.digests import cells_of, digests
 from kminilog.jobs.accounting.rows import numbered, scattered
 from kminilog.jobs.accounting.sums import Sums
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from xxhash import xxh3_128_digest
 
+from kminilog.columns.digests import digests
 from kminilog.columns.mixing import mixed
-from kminilog.jobs.accounting.digests import digests
 
 RECORDS = [
     (b"k", b"v"),
