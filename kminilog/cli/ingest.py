@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     "--job-id",
     metavar="ID",
     help="Id of the job. A job that is committed is not written again: ingest is idempotent.  "
-    "[default: a new id]",
+    "[default: a new id; with --only, one that follows from the records]",
 )
 @click.option(
     "--plan",
@@ -93,7 +93,8 @@ if TYPE_CHECKING:
     type=InputFile(),
     metavar="FINDINGS",
     help="File that `verify --findings` has written: ingest just the records of the source that it "
-    "calls missing, as a job of their own. They stand at the end.",
+    "calls missing, as a job of their own. They stand at the end. If the source no longer has one "
+    "of them there, nothing is loaded.",
 )
 @click.option(
     "--lock-timeout",

@@ -64,6 +64,17 @@ def digests(keys: Any, values: Any, wanted: NDArray[np.bool_] | None = None) -> 
     return Digests(low, high, np.where(is_null, low, key_low))
 
 
+def as_texts(found: Digests) -> list[str]:
+    """Return each number as text, which no program takes for a number when it reads a table.
+
+    >>> word = np.array([255], np.uint64)
+    >>> as_texts(Digests(word, word, word))
+    ['00000000000000ff-00000000000000ff']
+    """
+    pairs = zip(found.high.tolist(), found.low.tolist(), strict=True)
+    return [f"{high:016x}-{low:016x}" for high, low in pairs]
+
+
 def cells_of(families: Words, cell_count: int) -> NDArray[np.int64]:
     """Return the cell of each family; `cell_count` is a power of 2."""
     return (families & np.uint64(cell_count - 1)).astype(np.int64)

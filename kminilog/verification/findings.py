@@ -193,6 +193,7 @@ ROW_TYPES = {
     "source_line": int,
     "source_row": int,
     "source_position": int,
+    "source_digest": str,
     "key": str,
     "key_base64": str,
     "columns": list,
@@ -205,8 +206,9 @@ ROW_TYPES = {
 class Origin(NamedTuple):
     """Where the record of a finding is, and in what it differs from its message.
 
-    `line` and `row` count from 1; `position` is the byte where the line begins. `columns` are the
-    names of what differs; `differs` has both sides.
+    `line` and `row` count from 1; `position` is the byte where the line begins. `digest` is that of
+    key and value, of a missing record. `columns` are the names of what differs; `differs` has both
+    sides.
     """
 
     file: str | None = None
@@ -215,6 +217,7 @@ class Origin(NamedTuple):
     position: int | None = None
     columns: list[str] | None = None
     differs: str | None = None
+    digest: str | None = None
 
 
 NO_ORIGIN = Origin()
@@ -251,6 +254,7 @@ def row_of(finding: Finding, origin: Origin) -> dict[str, Any]:
         "source_line": origin.line,
         "source_row": origin.row,
         "source_position": origin.position,
+        "source_digest": origin.digest,
         **bytes_field("key", finding.key),
         "columns": origin.columns,
         "differs": origin.differs,

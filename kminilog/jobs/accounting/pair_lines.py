@@ -11,8 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from kminilog.columns.digests import as_texts, digests
 from kminilog.format.names import segment_name
 from kminilog.jobs.accounting.account import Sample
 from kminilog.jobs.accounting.rows import SHOWN_BYTES
@@ -23,6 +27,8 @@ from kminilog.verification.findings import NO_ORIGIN, Finding, FindingClass, Ori
 
 if TYPE_CHECKING:
     from kminilog.jobs.accounting.alterations import Pairs, PartitionPairs
+
+_PAIRS = 4096  # at once: a digest of many costs less
 
 DETAILS = {
     FindingClass.MISSING: "the source has this record, the log does not",
@@ -49,6 +55,14 @@ def _shown(key: bytes | None) -> str:
         return "no key"
     shown = key[:SHOWN_BYTES].decode(errors="backslashreplace")
     return f"key {shown!r}{' …' if len(key) > SHOWN_BYTES else ''}"
+
+
+def _digests(kind: FindingClass, records: Sequence[KeyValue]) -> Sequence[str | None]:
+    """Return what tells if a missing record is still there; of no others the value is known."""
+    if kind != FindingClass.MISSING:
+        return [None] * len(records)
+    columns = zip(*records, strict=True)
+    return as_texts(digests(*(pa.array(column, pa.large_binary()) for column in columns)))
 
 
 @dataclass(frozen=True)
@@ -84,11 +98,14 @@ class PairLines:
         """
         with closing(self.parts.rest()) as part:
             for kind in (kind for kind in self.kinds if kind in found):
-                for sample, row, (record, message) in pairs.all_of(found[kind]):
-                    finding = finding_of(self.topic, kind, sample)
-                    whole = message if sample.stored else record
-                    origin = self._origin(kind, sample.source, row, record, message)
-                    part.add(finding._replace(key=whole.key), origin)
+                every = pairs.all_of(found[kind])
+                while some := list(islice(every, _PAIRS)):
+                    told = _digests(kind, [record for *_, (record, _) in some])
+                    for (sample, row, (record, message)), digest in zip(some, told, strict=True):
+                        finding = finding_of(self.topic, kind, sample)
+                        whole = message if sample.stored else record
+                        origin = self._origin(kind, sample.source, row, record, message)
+                        part.add(finding._replace(key=whole.key), origin._replace(digest=digest))
             path = part.close()
         return [path] if path else []
 

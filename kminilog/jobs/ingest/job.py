@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,6 +41,7 @@ from kminilog.jobs.ingest.publishing import StagedJob, existing_topic, publish_s
 from kminilog.jobs.ingest.quarantine import RejectedPart, write_quarantine
 from kminilog.jobs.ingest.runs import Moved, Staged
 from kminilog.jobs.ingest.staging import StagingJob
+from kminilog.jobs.source.columns import columns_of
 from kminilog.jobs.source.description import (
     Place,
     Source,
@@ -50,8 +51,8 @@ from kminilog.jobs.source.description import (
     files_of,
     locate,
 )
-from kminilog.jobs.source.selection import check_selected
-from kminilog.jobs.source.source_files import SourceFile
+from kminilog.jobs.source.selection import MissingRecords, read_missing, selected
+from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter, check_undamaged
 from kminilog.storage.partition_directories import Progress
@@ -153,23 +154,27 @@ def ingest_with(
     `partitioner` and `seed` are explained in `columns.partitioning`; `plan` is one of PLANS. Up to
     `max_rejected` records may be rejected; they go to the quarantine file. With a `job_id` this is
     idempotent: a committed job with the same source and options (job_identity.py) is reported and
-    not written again. Once it returns, the whole job survives a power failure. After a crash before
-    that, the topic has the whole job or nothing of it. Other writers go on while the job works: it
-    needs the lock of the log dir for a moment at the beginning, and to publish. Each time it waits
-    up to `lock_timeout_ms` for another writer. `warn` gets a line every few seconds of waiting,
-    lines for what recovery has cut, and for what of a committed job could not be compared or was
-    cut off since. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError among them,
-    and ValueError for an unknown plan or a bad number of partitions; the topic is then unchanged,
-    unless the error says that the job is committed.
+    not written again. A findings file gives the job an id, if there is none. Once it returns, the
+    whole job survives a power failure. After a crash before that, the topic has the whole job or
+    nothing of it. Other writers go on while the job works: it needs the lock of the log dir for a
+    moment at the beginning, and to publish. Each time it waits up to `lock_timeout_ms` for another
+    writer. `warn` gets a line every few seconds of waiting, lines for what recovery has cut, and
+    for what of a committed job could not be compared or was cut off since. Raises KMiniLogErrors,
+    LogDirLockedError, SourceError and PluginError among them, and ValueError for an unknown plan or
+    a bad number of partitions; the topic is then unchanged, unless the error says that the job is
+    committed.
     """
     started = time.monotonic()
     if plan not in PLANS:
         raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
     shape = topic, partitions, dialect, settings
     placing = checked_partitioner(partitioner), seed, plan
+    only = _missing(source, topic)
+    if job_id is None and only and only.records:
+        job_id = only.identity
     is_named, job_id = job_id is not None, job_id or str(uuid4())
     staging_path(log_dir, job_id)  # is it a file name?
-    asked = _Asked(job_id, is_named, source, shape, placing, max_rejected, _once(warn))
+    asked = _Asked(job_id, is_named, source, only, shape, placing, max_rejected, _once(warn))
     open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms, warn=warn)
     with ExitStack() as in_the_end:
         with open_locked(create=True) as writer:
@@ -183,7 +188,7 @@ def ingest_with(
         engine.start()
         started = time.monotonic()
         progress(f"reading {source}")
-        manifest = _stage(engine, source, files, job, plan, job_id)
+        manifest = _stage(engine, asked, files, job)
         published = publish_staged(
             StagedJob(manifest, directory, target, job.is_new),
             open_locked,
@@ -224,8 +229,9 @@ class _Asked:
     """A job as it is asked for, beside what is in the log dir; the caller holds the lock."""
 
     job_id: str
-    is_named: bool  # by the user: else it is new
+    is_named: bool  # by the user or a findings file: else it is new
     source: Source
+    only: MissingRecords | None  # the records of the source that are wanted; None for all
     shape: _Shape  # name, partitions, dialect and settings of its topic; None was not requested
     placing: tuple[str, int, str]  # partitioner, seed, plan
     max_rejected: int
@@ -242,7 +248,10 @@ class _Asked:
             topic_for(writer, self.job_id, *self.shape)
             return None
         options = asked_options(*self.shape, *self.placing)
-        for line in check_ingest(manifest, self.source, options, max_rejected=self.max_rejected):
+        only = self.only and self.only.identity
+        for line in check_ingest(
+            manifest, self.source, options, max_rejected=self.max_rejected, only=only
+        ):
             self.warn(f"job {self.job_id}: {line}")
         cut_off = cut_since(writer, manifest)
         for line in cut_off:
@@ -298,14 +307,30 @@ def topic_for(
     return topic
 
 
+def _missing(source: Source, topic: str) -> MissingRecords | None:
+    """Return which records are wanted; None for all. Raises SourceError for another topic's."""
+    if source.only is None:
+        return None
+    found = read_missing(source)
+    found.check_topic(topic)
+    return found
+
+
+def _check_selected(
+    source: Source, only: MissingRecords, files: Sequence[SourceFile], count: int
+) -> None:
+    """Raise SourceError if not all records that are wanted were read, or others are wanted now."""
+    if read_missing(source) != only:
+        raise changed(only.path)
+    if count != len(only.records):
+        columns = columns_of(replace(source, only=None), files)
+        raise selected(source, files, columns).first_gone(source, files)
+
+
 def _stage(
-    engine: IngestEngine,
-    source: Source,
-    files: Sequence[SourceFile],
-    job: StagingJob,
-    plan: str,
-    job_id: str,
+    engine: IngestEngine, asked: _Asked, files: Sequence[SourceFile], job: StagingJob
 ) -> Manifest:
+    source, only, (*_, plan) = asked.source, asked.only, asked.placing
     try:
         staged = engine.stage(source, files, job, plan)
     except KMiniLogError as error:
@@ -318,9 +343,10 @@ def _stage(
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:
         raise _too_many(staged.rejected, job.max_rejected, source, files)
-    check_count(source, count + rejected)
-    if source.only is not None:
-        check_selected(source, files, count + rejected)
+    if only is None:
+        check_count(source, count + rejected)
+    else:
+        _check_selected(source, only, files, count + rejected)
     write_quarantine(Path(job.directory, QUARANTINE_FILE), source, files, staged.rejected)
     facts = {
         "source": source.to_json(),
@@ -336,8 +362,9 @@ def _stage(
         "engine": engine.name,
         "count": count,
         "rejected": rejected,
+        **({"only_records": only.identity} if only else {}),
     }
-    return Manifest(job_id, job.topic.name, staged.partitions, facts)
+    return Manifest(asked.job_id, job.topic.name, staged.partitions, facts)
 
 
 def _located(error: KMiniLogError, source: Source, files: Sequence[SourceFile]) -> KMiniLogError:

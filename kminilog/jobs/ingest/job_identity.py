@@ -5,6 +5,7 @@ The manifest of a job has the facts that determine its messages:
     source             format, key, value, header, as they were given
     files              how many, their bytes, a digest of their paths and sizes in source order, and
                        a digest of their content
+    findings file      which records of the source it calls missing, if just these were asked for
     options            partitioner, seed, partitions, dialect, config, plan
 
 Paths are compared by the files that they lead to, because a relative path, a link or a glob may
@@ -165,13 +166,17 @@ def check_ingest(
     options: Mapping[str, Any],
     *,
     max_rejected: int,
+    only: str | None = None,
 ) -> list[str]:
     """Return warnings if a committed job is this ingest; else raise PublicationError.
 
-    `options` have the names of facts; None was not requested. Raises SourceError if the files are
-    gone, unless the job had the same arguments.
+    `options` have the names of facts; None was not requested. `only` is the identity of the records
+    that are wanted, if these are not all. Raises SourceError if the files are gone, unless the job
+    had the same arguments.
     """
     warnings = _check_source(manifest, source)
+    if manifest.facts.get("only_records") != only:
+        raise _taken(manifest, "that was to load other missing records")
     _check_options(manifest, options)
     rejected = manifest.facts.get("rejected", 0)
     if isinstance(rejected, int) and rejected > max_rejected:
@@ -217,7 +222,8 @@ def _check_source(manifest: Manifest, source: Source) -> list[str]:
     recorded, wanted = manifest.facts.get("source"), source.to_json()
     if not isinstance(recorded, dict):
         raise _taken(manifest, "that wrote a DataFrame")
-    for name in sorted({*wanted, *recorded} - {"paths"}):
+    by_content = {"only"} & wanted.keys() & recorded.keys()  # its records count, not its name
+    for name in sorted({*wanted, *recorded} - {"paths"} - by_content):
         if recorded.get(name) != wanted.get(name):
             option = name.replace("_", "-")
             reason = f"with {option} = {recorded.get(name)}, not {wanted.get(name)}"

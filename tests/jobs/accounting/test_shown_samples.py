@@ -42,27 +42,27 @@ class TwoAtOnce(LocalTasks):
     cores = 2
 
 
-def write_source(kind: str, directory: Path) -> Source:
-    rows = [{"id": key, "text": value} for key, value in PAIRS]
+def write_source(kind: str, directory: Path, pairs: list[tuple[str, str]] = PAIRS) -> Source:
+    rows = [{"id": key, "text": value} for key, value in pairs]
     path = directory / f"a.{kind}"
     if kind == "parquet":
         pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=16)
     elif kind == "csv":
-        path.write_text("id,text\n" + "".join(f'{k},"{v}"\n' for k, v in PAIRS))
+        path.write_text("id,text\n" + "".join(f'{k},"{v}"\n' for k, v in pairs))
     elif kind == "kcat":
-        lines = [json.dumps({"key": k, "payload": v}) + "\n" for k, v in PAIRS]
+        lines = [json.dumps({"key": k, "payload": v}) + "\n" for k, v in pairs]
         path.write_text("\n".join(lines))
     elif kind == "kminilog":
         with LogDirWriter.open(path, create=True) as writer:
             topic = Topic("orders", 1, KAFKA)
             writer.create_topic(topic)
-            pairs = [(k.encode(), v.encode()) for k, v in PAIRS]
-            writer.log(topic.partition(0)).append(pairs)
+            messages = [(k.encode(), v.encode()) for k, v in pairs]
+            writer.log(topic.partition(0)).append(messages)
         return Source((f"{path}:orders",), kind)
     elif kind == "json":
         path.write_text("\n".join(json.dumps(row) + "\n" for row in rows))  # every second is blank
     else:
-        data = "".join(f"{k}:{v}\n" for k, v in PAIRS).encode()
+        data = "".join(f"{k}:{v}\n" for k, v in pairs).encode()
         path.write_bytes(gzip.compress(data) if kind == "txt.gz" else data)
     if kind.startswith("txt"):
         return Source((str(path),), key_regex="^([^:]*):")
