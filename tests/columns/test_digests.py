@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from xxhash import xxh3_128_digest
 
-from kminilog.columns.digests import digests
+from kminilog.columns.digests import digests, sum_of_rows
 from kminilog.columns.mixing import mixed
 
 RECORDS = [
@@ -65,3 +65,20 @@ def test_bytes_that_arrow_keeps_for_a_null_do_not_count():
 
 def test_no_records_have_no_digests():
     assert [len(part) for part in digests(*[pa.array([], pa.binary())] * 2)] == [0] * 3
+
+
+def test_sum_of_rows_tells_rows_apart_and_neither_their_order_nor_their_parts():
+    keys, values = columns()
+    named = pa.array([2, None, 0, 1, 1, 0, 0, 2, 2], pa.int32())
+    for whole in ((keys, values), (keys, values, named)):
+
+        def rows(chosen, whole=whole):
+            return sum_of_rows(*(column.take(pa.array(chosen)) for column in whole))
+
+        expected = rows(range(9))
+        assert rows([*range(9)][::-1]) == expected
+        assert (rows(range(4)) + rows(range(4, 9))) % (1 << 64) == expected
+        assert rows([*range(7), 0, 0]) != expected  # one that occurs twice
+    exchanged = named.take(pa.array([2, 1, 0, *range(3, 9)]))
+    assert sum_of_rows(keys, values, exchanged) != sum_of_rows(keys, values, named)
+    assert sum_of_rows(keys, values) != sum_of_rows(values, keys)

@@ -188,12 +188,17 @@ def check_ingest(
 def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> None:
     """Raise PublicationError if a committed job is not this write of a DataFrame.
 
-    `wanted` has the names of facts. A DataFrame has no identity but the count of its rows.
+    `wanted` has the names of facts. The identity of a DataFrame is the count of its rows and their
+    sum (columns/digests.py), which jobs of older versions do not have.
     """
     source = manifest.facts.get("source")
     if isinstance(source, dict):
         raise _taken(manifest, f"that read {_described(source, manifest.facts)}, no DataFrame")
-    _check_options(manifest, wanted)
+    others = dict(wanted)
+    rows = others.pop("rows_sum", None)
+    _check_options(manifest, others)
+    if manifest.facts.get("rows_sum", rows) != rows:
+        raise _taken(manifest, "that wrote as many rows, but other ones")
 
 
 def cut_since(writer: LogDirWriter, manifest: Manifest) -> list[str]:

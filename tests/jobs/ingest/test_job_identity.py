@@ -116,4 +116,11 @@ def test_check_ingest_and_check_dataframe_refuse_jobs_of_the_other_kind(folder):
         check_dataframe(manifest_of("a.txt"), {"topic": "t"})
     with pytest.raises(PublicationError, match="with count = 7, not 8"):
         check_dataframe(of_frame, {"topic": "t", "count": 8})
-    check_dataframe(of_frame, {"topic": "t", "count": 7})
+    check_dataframe(of_frame, {"topic": "t", "count": 7, "rows_sum": "1"})  # an older version's
+
+
+def test_check_dataframe_refuses_as_many_rows_that_are_others():
+    of_frame = Manifest("j", "t", [], {"writer": "spark", "count": 7, "rows_sum": "1"})
+    check_dataframe(of_frame, {"topic": "t", "count": 7, "rows_sum": "1"})
+    with pytest.raises(PublicationError, match="that wrote as many rows, but other ones"):
+        check_dataframe(of_frame, {"topic": "t", "count": 7, "rows_sum": "2"})

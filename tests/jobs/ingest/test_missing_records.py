@@ -153,6 +153,10 @@ def test_source_that_has_changed_gives_one_line_and_loads_nothing(
     )
     assert re.fullmatch(said, str(caught.value)), str(caught.value)
     assert content_of(log_dir, "t") == before
+    if change is removed_itself:
+        last = max(map(json.loads, lines_of(findings)), key=lambda row: row["source_position"] or 0)
+        where = "row 120" if source.has_rows else f"byte {last['source_position']}"
+        assert f"{file}: no record begins at {where}; " in str(caught.value)
     if change is altered and kind != "txt.gz":
         place = {"csv": "row", "parquet": "row", "kminilog": "offset"}.get(kind, "line")
         number = 41 if kind == "kminilog" else 83 if kind in ("json", "kcat") else 42

@@ -124,12 +124,16 @@ def test_write_puts_each_row_where_its_key_belongs_in_the_order_of_the_tasks(wri
     assert_nothing_is_left(log_dir)
 
 
+ONE = "WHEN value = 'value 7'"
+OTHER_ROWS = "that wrote as many rows, but other ones"
+
+
 def test_write_of_a_job_id_that_is_committed_writes_nothing(write, rows, log_dir):
     write(rows, job_id="first")
     files = files_of(log_dir, "orders")
     kafkas = "org.apache.kafka.clients.producer.internals.DefaultPartitioner"
     for name in ("default-2.4", kafkas):
-        write(rows, job_id="first", partitioner=name)
+        write(rows.repartition(3).sort("value"), job_id="first", partitioner=name)
         assert files_of(log_dir, "orders") == files
     write(rows, job_id="second")
     write(rows)
@@ -139,6 +143,8 @@ def test_write_of_a_job_id_that_is_committed_writes_nothing(write, rows, log_dir
         (rows, {"topic": "others"}, "with topic = orders, not others"),
         (rows, {"partitioner": "default-0.9"}, "with partitioner = default-2.4, not default-0.9"),
         (rows.limit(7), {}, "with count = 200, not 7"),
+        (rows.selectExpr("key", f"CASE {ONE} THEN 'x' ELSE value END AS value"), {}, OTHER_ROWS),
+        (rows.selectExpr(f"CASE {ONE} THEN 'x' ELSE key END AS key", "value"), {}, OTHER_ROWS),
     ):
         with pytest.raises(KMiniLogError, match=f"job first: this id is taken by a job {reason}"):
             write(other, job_id="first", **options)

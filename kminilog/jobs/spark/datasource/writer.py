@@ -36,6 +36,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
 
+from kminilog.columns.digests import sum_of_rows
 from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import Run, RunWriter
 from kminilog.errors import PublicationError, SettingError
@@ -76,10 +77,11 @@ Messages = Sequence[WriterCommitMessage | None]
 
 @dataclass
 class WrittenRuns(WriterCommitMessage):
-    """What one attempt of a task has written, by topic."""
+    """What one attempt of a task has written, and the sum of these rows, by topic."""
 
     job_id: str
     runs: dict[str, Run]
+    sums: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class Sink:
         UnknownTopicOrPartitionError, and what `RunWriter.write` raises.
         """
         writers: dict[str, tuple[RunWriter, RowPartitioner]] = {}
+        sums: dict[str, int] = {}
         for batch in filter(len, batches):
             for name in self.assigned:
                 if name in self.columns and batch.column(name).null_count < len(batch):
@@ -151,8 +154,9 @@ class Sink:
             for topic, rows in self._by_topic(batch):
                 if topic not in writers:
                     writers[topic] = self._open(topic, self.job_of(job_id, topic), task)
-                self._write(*writers[topic], rows)
-        return WrittenRuns(job_id, {t: self._close(job_id, t, w) for t, (w, _) in writers.items()})
+                sums[topic] = sums.get(topic, 0) + self._write(*writers[topic], rows)
+        runs = {topic: self._close(job_id, topic, run) for topic, (run, _) in writers.items()}
+        return WrittenRuns(job_id, runs, sums)
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self.topic is not None:
@@ -176,12 +180,14 @@ class Sink:
     def _close(self, job_id: str, topic: str, writer: RunWriter) -> Run:
         return writer.close(runs_path(self.log_dir, self.job_of(job_id, topic)))
 
-    def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> None:
+    def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> int:
+        """Write rows, and return their sum if it is to be compared, else 0."""
         nothing = pa.nulls(len(batch), pa.binary())
         values = batch.column("value").cast(pa.binary())
         keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
         named = batch.column("partition") if "partition" in self.columns else None
         writer.write(place.partitions(keys, named), keys, values)
+        return 0 if self.options.job_id is None else sum_of_rows(keys, values, named)
 
     def job_of(self, job_id: str, topic: str) -> str:
         """Return the id of the job that writes the rows of a topic."""
@@ -190,15 +196,17 @@ class Sink:
     def commit(self, job_id: str, messages: Messages, tasks: Tasks | None = None) -> None:
         """Publish the runs of the successful task attempts, topic by topic; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
-        by_task = [message.runs for message in messages if isinstance(message, WrittenRuns)]
-        names = {name for runs in by_task for name in runs}
+        by_task = [message for message in messages if isinstance(message, WrittenRuns)]
+        names = {name for one in by_task for name in one.runs}
         if self.topic is not None:
             names.add(self.topic.name)
         for name in sorted(names):
-            runs = [found[name] for found in by_task if name in found]
+            written = [one for one in by_task if name in one.runs]
+            runs = [one.runs[name] for one in written]
             facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
             if self.options.job_id is not None:  # a user may give an id twice, Spark does not
                 facts["count"] = sum(run.count for run in runs)
+                facts["rows_sum"] = f"{sum(one.sums[name] for one in written) % (1 << 64):016x}"
             commit_runs(
                 self.log_dir,
                 self.topic or LogDir(self.log_dir).topic(name),
