@@ -9,9 +9,10 @@ The manifest of a job has the facts that determine its messages:
     options            partitioner, seed, partitions, dialect, config, plan
 
 Paths are compared by the files that they lead to, because a relative path, a link or a glob may
-name the same files. The modification time of a file is not part of the identity, because a copy may
-have another one: then the content is compared. Cuts of a log are on record (storage/cuts.py).
-Source: ours.
+name the same files. The times of a file are not part of the identity, because a copy may have other
+ones: then the content is compared. Among them is that of the last change of its status, or a file
+of equal size whose modification time was set would be taken for the one that was read. Cuts of a
+log are on record (storage/cuts.py). Source: ours.
 """
 
 import hashlib
@@ -110,7 +111,7 @@ def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
     digest, times, folders = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for file in files:
         digest.update(b"%b\0%d\0" % (os.fsencode(os.path.realpath(file.path)), file.size_bytes))
-        times.update(b"%d\0" % file.changed_ns)
+        times.update(b"%d\0%d\0" % (file.changed_ns, file.status_ns))
         folders.update(repr(folder_columns(file)).encode())
     return {
         "files": len(files),

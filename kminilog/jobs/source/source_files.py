@@ -38,7 +38,8 @@ class SourceFile(NamedTuple):
     """One file: its place in source order, its absolute path and its size.
 
     `directory` is the directory whose name led to it; None if a file was named. `changed_ns` is
-    when it was changed last, `inode` its number in the filesystem.
+    when it was changed last, `inode` its number in the filesystem. `status_ns` is when anything of
+    it was changed last, also the time of its last change; nobody can set it.
     """
 
     rank: int
@@ -47,6 +48,7 @@ class SourceFile(NamedTuple):
     directory: str | None
     changed_ns: int = 0
     inode: int = 0
+    status_ns: int = 0
 
 
 def list_files(paths: Sequence[str]) -> list[SourceFile]:
@@ -66,7 +68,7 @@ def list_files(paths: Sequence[str]) -> list[SourceFile]:
                 reason = f"{argument} names a file that is there already, as {known[identity]}"
                 raise SourceError(path, reason=reason)
             known[identity] = path
-            times = status.st_mtime_ns, status.st_ino
+            times = status.st_mtime_ns, status.st_ino, status.st_ctime_ns
             files.append(SourceFile(len(files), path, status.st_size, directory, *times))
     if not files:
         raise SourceError("(none)", reason="name at least one file, directory or glob")

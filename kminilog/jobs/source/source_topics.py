@@ -122,5 +122,5 @@ def _file(rank: int, path: str) -> SourceFile:
         raise changed(path) from None
     except OSError as error:
         raise SourceError(path, reason=error.strerror or str(error)) from None
-    times = status.st_mtime_ns, status.st_ino
+    times = status.st_mtime_ns, status.st_ino, status.st_ctime_ns
     return SourceFile(rank, path, status.st_size, None, *times)

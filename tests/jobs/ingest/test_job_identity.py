@@ -12,6 +12,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.source.tasks import LocalTasks
+from kminilog.storage.files import replace_file
 from kminilog.storage.publish.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}
@@ -95,6 +96,19 @@ def test_check_ingest_compares_the_content_of_a_file_that_was_touched(folder):
     (folder / "a.txt").write_text("4321\n")
     with pytest.raises(PublicationError, match="as many bytes, but not the same ones"):
         check(manifest, "a.txt")
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def test_check_ingest_refuses_another_file_of_equal_size_and_time(folder):
+    for rewrite in (overwrite, replace_file):
+        manifest, times = manifest_of("a.txt"), os.stat("a.txt")
+        rewrite(folder / "a.txt", (folder / "a.txt").read_bytes()[::-1])
+        os.utime("a.txt", ns=(times.st_atime_ns, times.st_mtime_ns))
+        with pytest.raises(PublicationError, match="as many bytes, but not the same ones"):
+            check(manifest, "a.txt")
 
 
 def test_check_ingest_tells_that_a_file_is_gone(folder):

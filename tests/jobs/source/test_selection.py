@@ -15,6 +15,7 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source import pieces, topic_columns
 from kminilog.jobs.source.columns import columns_of
 from kminilog.jobs.source.description import Source, files_of
+from kminilog.jobs.source.selection import read_missing
 from tests.jobs.accounting.test_shown_samples import COUNT, PAIRS, write_source
 from tests.support.jobs.source.plain import records_of
 
@@ -161,6 +162,9 @@ def test_file_that_a_program_has_saved_again_is_read(tmp_path, kind, by, name):
         assert by == "spark" or pa.float64() in table.schema.types
     only = replace(source, only=str(tmp_path / name))
     assert records_of(only) == [records[number] for number in WANTED]
+    other = replace(only, format="csv" if kind == "txt" else "text")
+    with pytest.raises(SourceError, match=f"it names no record of .* as format {other.format} has"):
+        read_missing(other)
 
 
 def test_nothing_missing_is_an_empty_source_where_that_is_allowed(tmp_path):
