@@ -158,7 +158,8 @@ class SelectedColumns:
 
 
 def _changed(path: str, what: str) -> SourceError:
-    return SourceError(path, reason=f"{what}; the source has changed: {_AGAIN}")
+    why = "the source has changed since, or other options read it"
+    return SourceError(path, reason=f"{what}; {why}: {_AGAIN}")
 
 
 def selected(source: Source, files: Sequence[SourceFile], columns: Any) -> SelectedColumns:

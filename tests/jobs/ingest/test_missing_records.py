@@ -149,7 +149,7 @@ def test_source_that_has_changed_gives_one_line_and_loads_nothing(
     said = (
         rf"source {findings}: {file}(: no record begins at (row|byte) \d+"
         rf"|, (line|row|offset) \d+: this is not the record that is missing)"
-        r"; the source has changed: run `verify --findings` again"
+        r"; the source has changed since, or other options read it: run `verify --findings` again"
     )
     assert re.fullmatch(said, str(caught.value)), str(caught.value)
     assert content_of(log_dir, "t") == before
@@ -208,6 +208,16 @@ def test_files_in_another_order_give_the_same_records(tmp_path):
     done = load(log_dir, other, tmp_path / "f.jsonl")
     assert done.manifest.facts["count"] == 1
     assert check(log_dir, source).conservation["missing"] == 0
+
+
+def test_other_options_than_those_of_the_verification_load_nothing(tmp_path):
+    source = write_source("csv", tmp_path)
+    log_dir = with_findings(tmp_path, source, GONE)
+    before = content_of(log_dir, "t")
+    for other in ({"key": None}, {"value": None}, {"header": False, "key": "_c0", "value": "_c1"}):
+        with pytest.raises(KMiniLogError, match="or other options read it"):
+            load(log_dir, replace(source, **other), tmp_path / "f.jsonl")
+    assert content_of(log_dir, "t") == before
 
 
 def test_findings_of_another_topic_are_refused(tmp_path):
