@@ -220,6 +220,23 @@ def test_other_options_than_those_of_the_verification_load_nothing(tmp_path):
     assert content_of(log_dir, "t") == before
 
 
+def test_missing_record_that_cannot_be_decoded_is_rejected_or_was_another(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"a": "1"}\n')
+    source = Source((str(path),), "json", value="a")
+    ingest_with(LocalIngest(), tmp_path / "log", source, topic="t", job_id="j")
+    path.write_text('{"a": "1"}\n{"a": 2"}\n')
+    assert check(tmp_path / "log", source, findings=tmp_path / "f.jsonl").conservation["missing"]
+    with pytest.raises(SourceError, match=r"a\.json, line 2: .*; 1 rejected in all"):
+        load(tmp_path / "log", source, tmp_path / "f.jsonl")
+    path.write_text('{"a": "1"}\n{"a":"2"}\n')
+    with pytest.raises(KMiniLogError, match=r"line 2: this is not the record that is missing"):
+        load(tmp_path / "log", source, tmp_path / "f.jsonl")
+    path.write_text('{"a": "1"}\n{"a": 2"}\n')
+    done = load(tmp_path / "log", source, tmp_path / "f.jsonl", max_rejected=1)
+    assert (done.manifest.facts["count"], done.manifest.facts["rejected"]) == (0, 1)
+
+
 def test_findings_of_another_topic_are_refused(tmp_path):
     source = write_source("txt", tmp_path)
     log_dir = with_findings(tmp_path, source, GONE)
