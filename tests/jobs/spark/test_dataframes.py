@@ -82,7 +82,7 @@ def test_rows_that_are_gone_altered_or_too_many_are_found(spark, tmp_path, frame
     assert "--against" not in showing_command(missing, report.scope)
 
 
-def test_job_id_makes_it_idempotent_and_another_count_is_refused(spark, tmp_path, frame):
+def test_job_id_makes_it_idempotent_and_other_rows_are_refused(spark, tmp_path, frame):
     first = load(spark, tmp_path / "log", frame, job_id="j")
     before = files_of(tmp_path / "log", "t")
     again = load(spark, tmp_path / "log", frame, job_id="j")
@@ -90,6 +90,10 @@ def test_job_id_makes_it_idempotent_and_another_count_is_refused(spark, tmp_path
     assert files_of(tmp_path / "log", "t") == before
     with pytest.raises(KMiniLogError, match="this id is taken by a job with count = 500"):
         load(spark, tmp_path / "log", frame.limit(9), job_id="j")
+    with pytest.raises(KMiniLogError, match="count = 500, not 0"):
+        load(spark, tmp_path / "log", frame.where("value = 'none'"), job_id="j")
+    with pytest.raises(KMiniLogError, match="a job that wrote as many rows, but other ones"):
+        load(spark, tmp_path / "log", frame.selectExpr("key", "upper(value) AS value"), job_id="j")
 
 
 def test_topic_that_is_there_keeps_its_settings(spark, tmp_path, frame):

@@ -143,6 +143,7 @@ def test_write_of_a_job_id_that_is_committed_writes_nothing(write, rows, log_dir
         (rows, {"topic": "others"}, "with topic = orders, not others"),
         (rows, {"partitioner": "default-0.9"}, "with partitioner = default-2.4, not default-0.9"),
         (rows.limit(7), {}, "with count = 200, not 7"),
+        (rows.where("value = 'none'"), {}, "with count = 200, not 0"),
         (rows.selectExpr("key", f"CASE {ONE} THEN 'x' ELSE value END AS value"), {}, OTHER_ROWS),
         (rows.selectExpr(f"CASE {ONE} THEN 'x' ELSE key END AS key", "value"), {}, OTHER_ROWS),
     ):

@@ -94,7 +94,10 @@ def commit_runs(
     open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms)
     wanted = {**facts, "topic": topic.name}
     try:
-        if written:
+        if not written:
+            with suppress(FileNotFoundError):
+                check_dataframe(committed_manifest(log_dir, job_id), wanted)
+        else:
             now = LogDir(log_dir).topic(topic.name)
             check_not_made_anew(job_id, topic, now)
             staging = Staging(str(log_dir), str(runs_path(log_dir, job_id)), now)
