@@ -230,7 +230,7 @@ def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
             command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
             if not which("mount") or subprocess.run(command, capture_output=True).returncode:
                 pytest.skip("NOT TESTED: a real full disk needs the right to mount a file system")
-            stack.callback(subprocess.run, ["umount", str(path)], check=True)
+            stack.callback(subprocess.run, ["umount", "-l", str(path)], check=True)
             return path
 
         yield mount_tmpfs

@@ -11,7 +11,7 @@ import click
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn_all, write_document, write_line, write_lines
 from kminilog.cli.shared.progress import working_if_long
-from kminilog.cli.shared.recovery_reading import open_writer, shown_scanner
+from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading, shown_scanner
 from kminilog.storage.compaction import Compaction, compact, plan_compaction
 from kminilog.storage.log_dir import LogDir
 from kminilog.text import count
@@ -31,7 +31,8 @@ def command(log_dir_path: Path, topic: str, dry_run: bool, as_json: bool) -> int
     """
     if dry_run:
         log_dir = LogDir(log_dir_path)
-        done = plan_compaction(log_dir, log_dir.topic(topic))
+        with recovery_reading("Reading") as scanner:
+            done = plan_compaction(log_dir, log_dir.topic(topic), scanner=scanner)
     else:
         with (
             open_writer(log_dir_path) as writer,

@@ -6,9 +6,11 @@ or cannot be read is not changed; it is named, with exit code 2, and the others 
 cluster all live brokers delete the same segments: those that the leader's copy is to lose.
 """
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,13 +21,13 @@ from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import Broken, warn_all, write_document, write_line, write_lines
-from kminilog.cli.shared.recovery_reading import open_writer
+from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading
 from kminilog.cluster.cluster_files import expired_in_copies
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter, next_recovery
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import (
@@ -34,8 +36,10 @@ from kminilog.storage.retention import (
     expired_segments,
     marked_files_due,
     unlink_marked,
+    without_delay_if_full,
 )
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import SegmentScanner
 from kminilog.text import count
 
 if TYPE_CHECKING:
@@ -77,10 +81,15 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
         done = _of_brokers(log_dir_path, broken, now_ms, dry_run=dry_run)
     elif dry_run:
         log_dir = LogDir(log_dir_path)
-        done = _of_each(log_dir, broken, lambda found: _plan(log_dir.reader(found), now_ms))
+        free_bytes = shutil.disk_usage(log_dir.path).free
+        with recovery_reading("Reading") as scanner:
+            plan = partial(_plan, log_dir, now_ms=now_ms, free_bytes=free_bytes, scanner=scanner)
+            done = _of_each(log_dir, broken, plan)
     else:
         with open_writer(log_dir_path) as writer:
-            done = _of_each(writer, broken, lambda found: _delete(writer, found, now_ms))
+            free_bytes = shutil.disk_usage(writer.path).free
+            delete = partial(_delete, writer, now_ms=now_ms, free_bytes=free_bytes)
+            done = _of_each(writer, broken, delete)
             warn_all(writer.warnings)
     _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)
     return broken.exit_code
@@ -100,24 +109,39 @@ def _of_each(
     return done
 
 
-def _delete(writer: LogDirWriter, partition: TopicPartition, now_ms: int) -> Retained:
+def _delete(
+    writer: LogDirWriter, partition: TopicPartition, now_ms: int, free_bytes: int
+) -> Retained:
     log = writer.log(partition)
     described = {expired["segment"]: expired for expired in _describe(log, log.segments(), now_ms)}
     deleted = delete_expired(log, now_ms)
-    removed = unlink_marked(log.directory, log.settings, now_ms)
+    settings = without_delay_if_full(log.settings, free_bytes)
+    removed = unlink_marked(log.directory, settings, now_ms)
     return Retained([described[segment.name] for segment in deleted], [*map(str, removed)])
 
 
-def _plan(reader: PartitionReader, now_ms: int) -> Retained:
+def _plan(
+    log_dir: LogDir,
+    partition: TopicPartition,
+    now_ms: int,
+    free_bytes: int,
+    scanner: SegmentScanner,
+) -> Retained:
     """What `_delete` would do."""
-    expired = expired_segments(reader.segments(), reader.settings, now_ms)
-    waiting = marked_files_due(reader.directory, reader.settings, now_ms)
-    return Retained(_describe(reader, deletable(reader, expired), now_ms), [*map(str, waiting)])
+    reader = log_dir.reader(partition)
+    sizes = next_recovery(log_dir, reader, scanner).sizes_after(reader.segments())
+    torn_bytes = sum(segment.file_bytes - kept for segment, kept in sizes.items())
+    expired = expired_segments([*sizes], reader.settings, now_ms, torn_bytes)
+    deleted = deletable(reader, expired)
+    settings = without_delay_if_full(reader.settings, free_bytes)
+    removed = marked_files_due(reader.directory, settings, now_ms, deleted)
+    return Retained(_describe(reader, deleted, now_ms), [*map(str, removed)])
 
 
 def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> list[Retained]:
     """The same in a cluster: each copy on a live broker loses what the leader's copy does."""
     files = cluster_at(path)
+    free_bytes = shutil.disk_usage(files.path).free
 
     def retained(partition: TopicPartition, cluster: "MiniCluster | None") -> Retained:
         expired = expired_in_copies(files, partition, now_ms)
@@ -127,10 +151,15 @@ def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> li
             for one in _describe(files.reader(partition), segments, now_ms)
         ]
         if cluster:
-            return Retained(described, cluster.retain(partition, expired, now_ms))
-        copies = [files.broker(node).reader(partition) for node in expired]
-        waiting = [marked_files_due(copy.directory, copy.settings, now_ms) for copy in copies]
-        return Retained(described, [str(path) for paths in waiting for path in paths])
+            return Retained(described, cluster.retain(partition, expired, now_ms, free_bytes))
+        removed = list[Path]()
+        for node, segments in expired.items():
+            log_dir = files.broker(node)
+            copy = log_dir.reader(partition)
+            next_recovery(log_dir, copy)
+            settings = without_delay_if_full(copy.settings, free_bytes)
+            removed += marked_files_due(copy.directory, settings, now_ms, segments)
+        return Retained(described, [*map(str, removed)])
 
     if dry_run:
         return _of_each(files, broken, lambda partition: retained(partition, None))

@@ -25,6 +25,7 @@ from kminilog.cluster.state_file import (
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.lock import LockWait, LogDirLock
+from kminilog.storage.reserve import keep_reserve
 from kminilog.storage.topics import Topic
 
 __all__ = ["STATE_FILE", "AnyPath", "ControllerState"]
@@ -49,6 +50,7 @@ class ControllerState:
         Path(path).mkdir(parents=True, exist_ok=True)
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         state = cls(path, lock)
+        keep_reserve(state.path)
         try:
             with suppress(FileNotFoundError):  # a new cluster
                 state._stored = read_state(state.path)

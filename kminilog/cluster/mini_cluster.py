@@ -31,6 +31,7 @@ from kminilog.errors import (
 )
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
+from kminilog.settings import INT64_MAX
 from kminilog.storage.lock import LockWait
 from kminilog.storage.notices import warn
 from kminilog.storage.segment import Segment
@@ -239,12 +240,17 @@ class MiniCluster(Controller):
         return copied
 
     def retain(
-        self, partition: TopicPartition, expired: Mapping[int, list[Segment]], now_ms: int
+        self,
+        partition: TopicPartition,
+        expired: Mapping[int, list[Segment]],
+        now_ms: int,
+        free_bytes: int = INT64_MAX,
     ) -> list[str]:
         """Delete segments of copies, by broker, as `expired_in_copies` has found them.
 
-        Also removes `.deleted` files whose delay is over, and returns their paths. The leader's
-        copy comes last: after a crash in the middle the next call finds the rest. Raises OSError.
+        Also removes `.deleted` files as `Replica.delete_oldest` does, and returns their paths. The
+        leader's copy comes last: after a crash in the middle the next call finds the rest. Raises
+        OSError.
         """
         with self._lock:
             return [
@@ -252,7 +258,7 @@ class MiniCluster(Controller):
                 for node, segments in expired.items()
                 for path in self._brokers[node]
                 .replica(partition)
-                .delete_oldest(len(segments), now_ms)
+                .delete_oldest(len(segments), now_ms, free_bytes)
             ]
 
     def close(self) -> None:

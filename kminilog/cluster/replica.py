@@ -11,8 +11,9 @@ changes, see `replication`.
 
 from kminilog.cluster.requests import decode_request
 from kminilog.format.message import Message
+from kminilog.settings import INT64_MAX
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.retention import delete_oldest, unlink_marked
+from kminilog.storage.retention import delete_oldest, unlink_marked, without_delay_if_full
 
 FETCH_BYTES = 1 << 20
 
@@ -69,14 +70,16 @@ class Replica:
                 offset = own.offset + 1
         return offset
 
-    def delete_oldest(self, count: int, now_ms: int) -> list[str]:
+    def delete_oldest(self, count: int, now_ms: int, free_bytes: int = INT64_MAX) -> list[str]:
         """Delete the `count` oldest segments, as retention does. All their messages are committed.
 
-        Also removes `.deleted` files whose delay is over, and returns their paths.
+        Also removes `.deleted` files whose delay is over, all if the disk is full; returns their
+        paths.
         """
         delete_oldest(self.log, self.log.segments()[:count], now_ms)
         self.high_watermark = max(self.high_watermark, self.log.log_start_offset)
-        return [*map(str, unlink_marked(self.log.directory, self.log.settings, now_ms))]
+        settings = without_delay_if_full(self.log.settings, free_bytes)
+        return [*map(str, unlink_marked(self.log.directory, settings, now_ms))]
 
     def check(self) -> None:
         """Assert that the log is valid, and that the high watermark lies in it; O(log)."""

@@ -15,7 +15,7 @@ Source: ours; the rule is that of size-tiered compaction, as in LSM trees.
 
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition
 from kminilog.storage.files import naming, open_regular, sync_all
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
+from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets, next_recovery
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import JoinedSegments, Manifest, join_manifests
 from kminilog.storage.publish.publication import INDEX_COPY_SUFFIX, publish_joins, staging_path
@@ -147,18 +147,29 @@ class Compaction:
     manifest_count: int = 0
     warnings: list[str] = field(default_factory=list)
 
+    def add(self, joined: Joined, fault: str | None) -> None:
+        """Add segments that become one; or, with a fault, a warning that they do not."""
+        if fault:
+            self.warnings.append(f"{joined.segments[0].log_path}: left as it is: {fault}")
+        else:
+            self.joined.append(joined)
 
-def plan_compaction(log_dir: LogDir, topic: Topic) -> Compaction:
-    """Return what `compact` would join, by the sizes alone; changes nothing. O(segments).
 
-    What is damaged it names only if it cannot be listed.
+def plan_compaction(
+    log_dir: LogDir, topic: Topic, *, scanner: SegmentScanner = PLAIN
+) -> Compaction:
+    """Return what `compact` would join; changes nothing. O(bytes that would be joined).
+
+    Raises as `compact`, and has the same warnings.
     """
     plan = Compaction(manifest_count=join_manifests(log_dir.path, topic.name, is_dry_run=True))
-    for reader in log_dir.readers(topic):
-        try:
-            plan.joined += _runs(reader, reader.log_end_offset)
-        except (KMiniLogError, OSError) as error:
-            plan.warnings.append(f"{reader.topic_partition}: left as it is: {in_words(error)}")
+
+    def runs(reader: PartitionReader) -> Iterator[Joined]:
+        recovery = next_recovery(log_dir, reader, scanner)
+        return _runs(reader, recovery.sizes_after(reader.segments()), recovery.log_end_offset)
+
+    for joined in _todo(log_dir, topic, plan, runs):
+        plan.add(joined, _fault_in(joined, scanner))
     return plan
 
 
@@ -178,18 +189,14 @@ def compact(
     not valid stays as it is, with a warning. Raises LogDirError if the disk has not as much free
     space as the joined segments take, and OSError. O(bytes that are joined).
     """
-    done, todo = Compaction(), list[Joined]()
-    for reader in writer.readers(topic):
+    done = Compaction()
+
+    def runs(reader: PartitionReader) -> Iterator[Joined]:
         writer.release(reader.topic_partition)
-        try:
-            (end,) = log_end_offsets(writer, topic, [reader.topic_partition.partition]).values()
-            todo += _runs(reader, end)
-        except (KMiniLogError, OSError) as error:
-            done.warnings.append(f"{reader.topic_partition}: left as it is: {in_words(error)}")
-    needed, free = sum(joined.size_bytes for joined in todo), shutil.disk_usage(writer.path).free
-    if free < needed:
-        reason = f"the joined segments take {needed} bytes, but only {free} are free"
-        raise LogDirError(str(writer.path), reason=reason)
+        (end,) = log_end_offsets(writer, topic, [reader.topic_partition.partition]).values()
+        return _runs(reader, {one: one.file_bytes for one in reader.segments()}, end)
+
+    todo = _todo(writer, topic, done, runs)
     staging = staging_path(writer.path, job_id)
     _stage_all(staging, todo, done, scanner, progress)
     if done.joined:
@@ -200,9 +207,30 @@ def compact(
     return done
 
 
-def _runs(reader: PartitionReader, log_end_offset: int) -> Iterator[Joined]:
-    segments, settings = reader.segments(), reader.settings
-    sizes = [segment.file_bytes for segment in segments]
+def _todo(
+    log_dir: LogDir,
+    topic: Topic,
+    done: Compaction,
+    runs: Callable[[PartitionReader], Iterator[Joined]],
+) -> list[Joined]:
+    """Return what to join in all partitions; `done` gets a warning for one that is damaged."""
+    todo = list[Joined]()
+    for reader in log_dir.readers(topic):
+        try:
+            todo += runs(reader)
+        except (KMiniLogError, OSError) as error:
+            done.warnings.append(f"{reader.topic_partition}: left as it is: {in_words(error)}")
+    needed, free = sum(joined.size_bytes for joined in todo), shutil.disk_usage(log_dir.path).free
+    if free < needed:
+        reason = f"the joined segments take {needed} bytes, but only {free} are free"
+        raise LogDirError(str(log_dir.path), reason=reason)
+    return todo
+
+
+def _runs(
+    reader: PartitionReader, size_of: Mapping[Segment, int], log_end_offset: int
+) -> Iterator[Joined]:
+    segments, sizes, settings = [*size_of], [*size_of.values()], reader.settings
     ends = [*(segment.first_offset for segment in segments[1:]), log_end_offset]
     most_entries = settings.segment_index_bytes // ENTRY_SIZE_BYTES
     most_bytes = min(settings.segment_bytes, most_entries * (settings.index_interval_bytes + 1))
@@ -210,6 +238,21 @@ def _runs(reader: PartitionReader, log_end_offset: int) -> Iterator[Joined]:
         joined = segments[run.start : run.stop]
         size_bytes = sum(sizes[run.start : run.stop])
         yield Joined(reader.topic_partition, joined, size_bytes, ends[run.stop - 1])
+
+
+def _fault_in(joined: Joined, scanner: SegmentScanner) -> str | None:
+    """Return why segments must not become one: what `_stage` finds in the joined one."""
+    valid_bytes = 0
+    ends = [*(segment.first_offset for segment in joined.segments[1:]), joined.end_offset]
+    for segment, end in zip(joined.segments, ends, strict=True):
+        scan = scanner.scan_segment(segment)
+        valid_bytes += scan.valid_bytes
+        is_whole = scan.valid_bytes == segment.file_bytes or valid_bytes == joined.size_bytes
+        if not is_whole:
+            return f"{scan.reason} at offset {scan.next_offset}"
+        if scan.next_offset != end:
+            return f"it ends with offset {scan.next_offset}, expected {end}"
+    return None
 
 
 def _stage_all(
@@ -224,10 +267,7 @@ def _stage_all(
     try:
         for joined in todo:
             progress(f"joining {len(joined.segments)} segments of {joined.topic_partition}")
-            if fault := _stage(staging / joined.staged.directory, joined, scanner):
-                done.warnings.append(f"{joined.segments[0].log_path}: left as it is: {fault}")
-            else:
-                done.joined.append(joined)
+            done.add(joined, _stage(staging / joined.staged.directory, joined, scanner))
         directories = [staging / joined.staged.directory for joined in done.joined]
         files = [path for directory in directories for path in directory.iterdir()]
         around = {path for one in files for path in one.parents if path.is_relative_to(log_dir)}

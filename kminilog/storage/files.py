@@ -33,6 +33,7 @@ from typing import BinaryIO
 from kminilog.errors import NotARegularFileError
 from kminilog.format.names import with_suffix
 from kminilog.settings import INT32_MAX
+from kminilog.storage.reserve import with_reserve
 
 KINDS = {
     stat.S_IFDIR: "a directory",
@@ -198,10 +199,14 @@ def replace_file(
 ) -> None:
     """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
 
-    See `replacing`.
+    See `replacing`. On a full disk it takes the reserve of the log dir for a moment.
     """
-    with replacing(path, temporary=temporary, mode=mode) as file:
-        file.write(data)
+
+    def replace() -> None:
+        with replacing(path, temporary=temporary, mode=mode) as file:
+            file.write(data)
+
+    with_reserve(path.parent, replace)
 
 
 @contextmanager

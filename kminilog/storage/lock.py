@@ -11,6 +11,7 @@ first after the release gets the lock.
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +53,10 @@ class LogDirLock:
         except BlockingIOError:
             holder = os.pread(self._descriptor, 100, 0).decode("ascii", "replace").strip()
             raise LogDirLockedError(str(log_dir), holder=holder or "another process") from None
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"process {os.getpid()}\n".encode(), 0)
+        holder = f"process {os.getpid()}\n"
+        with suppress(OSError):  # a full disk: then the file names nobody
+            os.pwrite(self._descriptor, holder.encode(), 0)  # over the last one: needs no space
+        os.ftruncate(self._descriptor, len(holder))
 
     def release(self) -> None:
         """Release the lock: the next writer can take it."""

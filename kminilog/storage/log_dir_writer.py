@@ -25,7 +25,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.brokers_index import is_valid_index
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.checkpoint import record_log_starts
+from kminilog.storage.checkpoint import read_checkpoint, record_log_starts
 from kminilog.storage.files import replace_file, sync
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir import LogDir, make_log_dir
@@ -36,6 +36,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import forget_manifests, sweep_quarantine
 from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, describe, plan_recovery
+from kminilog.storage.reserve import keep_reserve
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
 
@@ -52,7 +53,7 @@ class LogDirWriter(LogDir):
         scanner: SegmentScanner = PLAIN,
     ) -> None:
         super().__init__(path)
-        self._plan_recovery = partial(plan_recovery, scanner=scanner, is_valid_index=is_valid_index)
+        self._scanner = scanner
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}
@@ -89,6 +90,7 @@ class LogDirWriter(LogDir):
         try:
             log_dir = cls(path, lock, scanner)
             begin_counting(log_dir.path)
+            keep_reserve(log_dir.path)
             if not log_dir._was_clean:  # the last writer may have died before it counted a change
                 count_change(log_dir.path)
             finish_or_sweep(log_dir.path)
@@ -307,18 +309,8 @@ class LogDirWriter(LogDir):
     def _plan(
         self, reader: PartitionReader, *, is_after_crash: bool = True, scan_from: int = 0
     ) -> RecoveryPlan:
-        topic_partition, directory = reader.topic_partition, reader.directory
-        if not directory.is_dir():
-            way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
-            reason = f"the directory is gone; put it back, or {way_out}"
-            raise CorruptLogError(str(directory), position=0, reason=reason)
-        recovery_point = self.ends.recovery_point(topic_partition)
-        return self._plan_recovery(
-            reader,
-            is_after_crash=is_after_crash,
-            scan_from=scan_from,
-            recovery_point=recovery_point,
-        )
+        point = self.ends.recovery_point(reader.topic_partition)
+        return _plan(reader, point, scan_from, self._scanner, is_after_crash=is_after_crash)
 
     def _recover(
         self, reader: PartitionReader, *, is_after_crash: bool = True, scan_from: int = 0
@@ -337,7 +329,7 @@ class LogDirWriter(LogDir):
         """Recover a partition that is not open, and return its log end offset; raises as `log`."""
         topic_partition, end = reader.topic_partition, None
         if topic_partition not in self._damage:
-            last_on_disk = max(self.ends.recovery_point(topic_partition) - 1, 0)
+            last_on_disk = _last_below(self.ends.recovery_point(topic_partition))
             end = self._recover(reader, is_after_crash=False, scan_from=last_on_disk)
         if end is None:
             raise self._damage[topic_partition]
@@ -355,6 +347,48 @@ class LogDirWriter(LogDir):
                 self.path, {reader.topic_partition: start}
             ),
         )
+
+
+def _plan(
+    reader: PartitionReader,
+    recovery_point: int,
+    scan_from: int,
+    scanner: SegmentScanner,
+    *,
+    is_after_crash: bool,
+) -> RecoveryPlan:
+    topic_partition, directory = reader.topic_partition, reader.directory
+    if not directory.is_dir():
+        way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
+        reason = f"the directory is gone; put it back, or {way_out}"
+        raise CorruptLogError(str(directory), position=0, reason=reason)
+    return plan_recovery(
+        reader,
+        is_after_crash=is_after_crash,
+        scan_from=scan_from,
+        recovery_point=recovery_point,
+        scanner=scanner,
+        is_valid_index=is_valid_index,
+    )
+
+
+def _last_below(recovery_point: int) -> int:
+    return max(recovery_point - 1, 0)
+
+
+def next_recovery(
+    log_dir: LogDir, reader: PartitionReader, scanner: SegmentScanner = PLAIN
+) -> RecoveryPlan:
+    """Return what recovery does to a partition when the next writer uses it; changes nothing.
+
+    For a dry run: it needs no lock. Raises what `LogDirWriter.log` would. O(bytes that it reads).
+    """
+    is_after_crash = not (log_dir.path / CLEAN_SHUTDOWN_FILE).exists()
+    point = read_checkpoint(log_dir.path).get(reader.topic_partition, 0)
+    scan_from = point if is_after_crash else _last_below(point)
+    plan = _plan(reader, point, scan_from, scanner, is_after_crash=is_after_crash)
+    plan.refuse_damage()
+    return plan
 
 
 def check_undamaged(writer: LogDirWriter, topic: Topic) -> None:

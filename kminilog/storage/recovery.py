@@ -26,9 +26,11 @@ invalid message, whatever follows it (docs/differences.md).
 
 import os
 import re
-from collections.abc import Callable, Collection
+import shutil
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +49,7 @@ from kminilog.storage.files import naming, open_regular, sync
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader, segments_among
+from kminilog.storage.reserve import with_reserve
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import (
     PLAIN,
@@ -152,6 +155,25 @@ class RecoveryPlan:
         """Tell if there is nothing to do."""
         return not (self.cut or self.damage or self.rebuilt_indexes or self.leftovers)
 
+    def refuse_damage(self) -> None:
+        """Raise CorruptLogError if there is damage."""
+        if self.damage:
+            raise CorruptLogError(
+                str(self.damage.segment.log_path),
+                position=self.damage.position,
+                reason=f"{self.damage.reason}; {self.damage.lost_messages} whole messages follow",
+                remedy="the partition is not written to; `kminilog recover` says what can be kept",
+            )
+
+    def sizes_after(self, segments: Iterable[Segment]) -> dict[Segment, int]:
+        """Return the segments that are left of these once a torn tail is cut, and their sizes."""
+        removed = {segment.base_offset for segment in self.later_segments}
+        sizes = {s: s.file_bytes for s in segments if s.base_offset not in removed}
+        if self.cut:
+            torn = {s for s in sizes if s.base_offset == self.cut.segment.base_offset}
+            sizes.update(dict.fromkeys(torn, self.cut.position))
+        return sizes
+
 
 def plan_recovery(
     reader: PartitionReader,
@@ -226,17 +248,15 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     with `force` must be forced again. Raises CorruptLogError, with nothing changed, if there is
     damage; with `force` it cuts the log there instead.
     """
-    if plan.damage and not force:
-        raise CorruptLogError(
-            str(plan.damage.segment.log_path),
-            position=plan.damage.position,
-            reason=f"{plan.damage.reason}; {plan.damage.lost_messages} whole messages follow",
-            remedy="the partition is not written to; `kminilog recover` says what can be kept",
-        )
+    if not force:
+        plan.refuse_damage()
     cut = plan.cut or plan.damage
     side_files = []
+    for path in plan.leftovers:  # first: on a full disk, the rest needs their space
+        path.unlink()
+    around = plan.directory.parent
     for segment, entries in plan.rebuilt_indexes:
-        segment.index.rewrite(entries)
+        with_reserve(around, partial(segment.index.rewrite, entries))
     for segment in reversed(plan.later_segments):
         side_files.append(_side_file(segment.log_path, 0))
         os.rename(segment.log_path, side_files[-1])
@@ -244,12 +264,11 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     if cut:
         segment = cut.segment
         if cut.position < segment.file_bytes:
-            side_files.append(_keep_tail(segment.log_path, cut.position))
+            keep_tail = partial(_keep_tail, segment.log_path, cut.position)
+            side_files.append(with_reserve(around, keep_tail))
         segment.index.load()
         segment.truncate_to(cut.position, len(segment.index))
         segment.flush()
-    for path in plan.leftovers:
-        path.unlink()
     if not plan.is_valid:
         for segment, _ in plan.rebuilt_indexes:
             sync(segment.index.path)
@@ -294,14 +313,15 @@ def _decide_at(
 
 def _keep_tail(log_path: Path, position: int) -> Path:
     side_file = _side_file(log_path, position)
-    with (
-        naming(side_file),
-        open(log_path, "rb", opener=open_regular) as log,
-        open(side_file, "xb") as kept,
-    ):
+    with naming(side_file), open(log_path, "rb", opener=open_regular) as log:
         log.seek(position)
-        while data := log.read(1 << 20):
-            kept.write(data)
+        with open(side_file, "xb") as kept:
+            try:
+                shutil.copyfileobj(log, kept, 1 << 20)
+                kept.flush()
+            except OSError:
+                side_file.unlink()  # it does not hold all: no use to anybody
+                raise
     sync(side_file)
     return side_file
 

@@ -10,11 +10,14 @@ A segment is *expired* if one of the rules deletes it, and *deletable* if the lo
 without it. Deletion has three steps. The first puts the new start of the log on record: what is
 missing below it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`, as
 Kafka does; this also leaves time to undo a wrong setting. The third unlinks these *marked* files
-file.delete.delay.ms later, by another run or by recovery. The caller passes the time.
+file.delete.delay.ms later, by another run or by recovery; on a full disk, at once. The caller
+passes the time.
 Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
 """
 
 import os
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -26,11 +29,14 @@ from kminilog.storage.segment import Segment
 
 
 def expired_segments(
-    segments: list[Segment], settings: TopicSettings, now_ms: int
+    segments: list[Segment], settings: TopicSettings, now_ms: int, torn_bytes: int = 0
 ) -> list[Segment]:
-    """Return the segments that retention deletes: a prefix of `segments`, which ascend."""
+    """Return the segments that retention deletes: a prefix of `segments`, which ascend.
+
+    `torn_bytes` at their end are about to be cut off.
+    """
     by_age = _too_old(segments, settings.retention_ms, now_ms)
-    by_size = _too_much(segments, settings.retention_bytes)
+    by_size = _too_much(segments, settings.retention_bytes, torn_bytes)
     return max(by_age, by_size, key=len)
 
 
@@ -78,20 +84,42 @@ def unlink_marked(directory: Path, settings: TopicSettings, now_ms: int) -> list
     return marked
 
 
-def marked_files_due(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
-    """Return the `.deleted` files that have waited for file.delete.delay.ms."""
-    return [
-        path
-        for path in sorted(directory.glob(f"*{DELETED_SUFFIX}"))
-        if now_ms - path.stat().st_mtime * 1000 >= settings.file_delete_delay_ms
-    ]
+def marked_files_due(
+    directory: Path, settings: TopicSettings, now_ms: int, deleted: Iterable[Segment] = ()
+) -> list[Path]:
+    """Return the `.deleted` files that have waited for file.delete.delay.ms, ascending.
+
+    `deleted` are segments that are still to be marked, at `now_ms`.
+    """
+
+    def is_due(marked: Path) -> bool:
+        return now_ms - marked.stat().st_mtime_ns // 1_000_000 >= settings.file_delete_delay_ms
+
+    due = [*filter(is_due, directory.glob(f"*{DELETED_SUFFIX}"))]
+    if not settings.file_delete_delay_ms:
+        due += [marked for segment in deleted for _, marked in _renames(segment)]
+    return sorted(due)
+
+
+def without_delay_if_full(settings: TopicSettings, free_bytes: int) -> TopicSettings:
+    """Return the settings, with a file.delete.delay.ms of 0 on a full disk.
+
+    It is full if the largest message that the topic allows may not fit.
+    """
+    is_full = free_bytes < settings.max_message_bytes
+    return replace(settings, file_delete_delay_ms=0) if is_full else settings
+
+
+def _renames(segment: Segment) -> list[tuple[Path, Path]]:
+    """Return both files of a segment, as far as they are there, and their names once marked."""
+    paths = filter(Path.exists, (segment.log_path, segment.index.path))
+    return [(path, path.with_name(path.name + DELETED_SUFFIX)) for path in paths]
 
 
 def _rename(segment: Segment, now_ms: int) -> None:
-    for path in filter(Path.exists, (segment.log_path, segment.index.path)):
-        marked = path.with_name(path.name + DELETED_SUFFIX)
+    for path, marked in _renames(segment):
         os.rename(path, marked)
-        os.utime(marked, (now_ms / 1000, now_ms / 1000))  # from now on the time of deletion
+        os.utime(marked, ns=(now_ms * 1_000_000,) * 2)  # from now on the time of deletion
 
 
 def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Segment]:
@@ -102,9 +130,9 @@ def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Se
     return list(takewhile(is_too_old, segments))
 
 
-def _too_much(segments: list[Segment], retention_bytes: int) -> list[Segment]:
+def _too_much(segments: list[Segment], retention_bytes: int, torn_bytes: int) -> list[Segment]:
     expired: list[Segment] = []
-    excess_bytes = sum(segment.file_bytes for segment in segments) - retention_bytes
+    excess_bytes = sum(segment.file_bytes for segment in segments) - torn_bytes - retention_bytes
     for segment in segments:
         excess_bytes -= segment.file_bytes
         if retention_bytes < 0 or excess_bytes < 0:

@@ -1,12 +1,15 @@
 """`retain`: what goes by age and by size, at a given time."""
 
+import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli.command_line import CommandLine, assert_one_line
 from tests.support.damage import files_of, flip_byte
+from tests.support.storage.full_disk import fill
 
 SEGMENTS = [f"{base_offset:020d}" for base_offset in (0, 5, 11, 16)]  # of `orders`
 SIZES = [192, 196, 170, 102]
@@ -90,6 +93,40 @@ def test_retain_dry_run_says_what_a_run_then_does(aged, now_ms):
     )
 
 
+@pytest.mark.parametrize("is_after_crash", [False, True])
+@pytest.mark.parametrize("damage", ["crc", "cut", "gone", "torn", "no delay", "no directory"])
+@pytest.mark.parametrize("slot", [0, 1, 3])
+def test_retain_dry_run_promises_what_a_run_then_does(aged, damage, slot, is_after_crash):
+    log = aged.log_dir / "orders-0" / f"{SEGMENTS[slot]}.log"
+    retention = sum(SIZES) - SIZES[0] if damage == "torn" else SIZES[3]
+    config = [f"retention.bytes={retention}", "retention.ms=-1"]
+    if damage == "no delay":
+        config.append("file.delete.delay.ms=0")
+    aged.ok("topic", "alter", "orders", *(word for one in config for word in ("--config", one)))
+    if damage == "crc":
+        flip_byte(log, 14, mask=1)
+    elif damage == "cut":
+        os.truncate(log, log.stat().st_size // 2)
+    elif damage == "gone":
+        log.unlink()
+        log.with_suffix(".index").unlink()
+    elif damage == "torn":
+        log.write_bytes(log.read_bytes() + log.read_bytes()[:20])
+    elif damage == "no directory":
+        shutil.rmtree(log.parent)
+    if is_after_crash:
+        (aged.log_dir / ".clean-shutdown").unlink()
+        (aged.log_dir / "recovery-point-offset-checkpoint").unlink()
+    before = files_of(aged.log_dir)
+    planned = aged("retain", "--dry-run", "--json")
+    assert files_of(aged.log_dir) == before
+    done = aged("retain", "--json")
+    assert json.loads(planned.out)["deleted_segments"] == json.loads(done.out)["deleted_segments"]
+    assert json.loads(planned.out)["removed_files"] == json.loads(done.out)["removed_files"]
+    assert planned.code == done.code
+    assert done.code == 0 or planned.err in done.err
+
+
 def test_retain_dry_run_keeps_an_empty_last_segment_as_a_run_does(kminilog):
     kminilog.ok("topic", "create", "t", "--partitions", 2, "--config", "retention.ms=1")
     assert kminilog.ok("retain", "--dry-run", "--json").document["deleted_segments"] == []
@@ -121,3 +158,66 @@ def test_retain_at_a_time_out_of_bounds_is_one_line_and_deletes_nothing(aged, no
     before = files_of(aged.log_dir)
     assert_one_line(aged("retain", "--now", now_ms), 2, "--now", str(now_ms), "is not in the range")
     assert files_of(aged.log_dir) == before
+
+
+LONG_LINES = [b"%06d" % number * 100 for number in range(6000)]
+
+
+@pytest.fixture
+def full(mount, dialect) -> CommandLine:
+    """A log dir on a disk of 3 MB that its messages, and another file, have filled."""
+    disk = mount("size=3m")
+    kminilog = CommandLine(disk / "log-dir")
+    config = ("--config", "segment.bytes=100000", "--config", "retention.bytes=500000")
+    kminilog.ok(
+        *("topic", "create", "orders", "--partitions", 2, "--dialect", dialect.name), *config
+    )
+    assert kminilog("produce", "orders", stdin=b"\n".join(LONG_LINES)).code == 2
+    fill(disk)
+    return kminilog
+
+
+def is_usable(kminilog: CommandLine) -> bool:
+    """Tell if messages can be written, and nothing is called lost."""
+    kminilog.ok("produce", "orders", stdin=b"\n".join(LONG_LINES[:500]))
+    return kminilog.ok("verify", "--json").document["verdict"] == "ok"
+
+
+def test_retain_on_a_full_disk_frees_it_and_the_next_produce_works(full):
+    planned = full.ok("retain", "--dry-run", "--json").document
+    assert len(planned["deleted_segments"]) > 5
+    assert len(planned["removed_files"]) == 2 * len(planned["deleted_segments"])
+    done = full.ok("retain", "--json").document
+    assert done == {**planned, "dry_run": False, "now_ms": done["now_ms"]}
+    assert is_usable(full)
+
+
+def test_retain_on_a_full_disk_after_a_crash_recovers_and_frees_it(full):
+    (full.log_dir / ".clean-shutdown").unlink()
+    log, index = (
+        max((full.log_dir / "orders-0").glob(f"*.{suffix}")) for suffix in ("log", "index")
+    )
+    with open(log, "ab", buffering=0) as file:  # in its last page: an unfinished message
+        assert file.write(log.read_bytes()[:20]) == 20
+    index.unlink()
+    fill(full.log_dir.parent)
+    retained = full("retain")
+    assert retained.code == 0, retained
+    assert "torn-tail" in retained.err
+    assert is_usable(full)
+
+
+def test_topic_alter_and_retain_on_a_full_disk_free_it(full):
+    full.ok("topic", "alter", "orders", "--config", "retention.bytes=100000")
+    full.ok("retain")
+    assert is_usable(full)
+
+
+def test_retain_on_a_full_disk_without_its_reserve_says_what_to_remove(full):
+    (full.log_dir / ".reserve").write_bytes(b"")
+    fill(full.log_dir.parent)
+    before = files_of(full.log_dir / "orders-0")
+    retained = full("retain")
+    assert (retained.code, retained.out) == (2, "")
+    assert "remove other files of this disk by hand" in retained.err
+    assert files_of(full.log_dir / "orders-0") == before

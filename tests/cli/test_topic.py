@@ -14,6 +14,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import files_of
+from tests.support.storage.full_disk import fill
 
 DESCRIPTION = {"topic", "dialect", "config", "partitions"}
 PARTITION = {"partition", "log_start_offset", "log_end_offset", "size_bytes", "segments"}
@@ -336,6 +337,21 @@ def test_topic_with_a_name_of_any_legal_length_works_and_leaves_nothing(kminilog
         assert "too long" not in run.err
         assert (arguments[0] == "verify") == (run.code == 2), run
     assert [path.name for path in kminilog.log_dir.iterdir() if "n" * 99 in path.name] == []
+
+
+def test_topic_delete_on_a_full_disk_frees_it(mount, dialect):
+    disk = mount("size=3m")
+    kminilog = CommandLine(disk / "log-dir")
+    create = ("topic", "create", "orders", "--partitions", 2, "--dialect", dialect.name)
+    kminilog.ok(*create)
+    messages = b"\n".join(b"%06d" % number * 100 for number in range(6000))
+    assert kminilog("produce", "orders", stdin=messages).code == 2
+    kminilog.ok("consume", "orders", "--group", "g", "--max-messages", 3)
+    fill(disk)
+    kminilog.ok("topic", "delete", "orders", "--yes")
+    kminilog.ok(*create)
+    kminilog.ok("produce", "orders", stdin=messages[:500_000])
+    assert kminilog.ok("verify", "--json").document["verdict"] == "ok"
 
 
 def test_topic_delete_with_a_broken_group_or_manifest_says_so(orders):
