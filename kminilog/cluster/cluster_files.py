@@ -27,7 +27,7 @@ from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import deletable, expired_segments
+from kminilog.storage.retention import deletable, expired_segments, segments_below
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import OnBroken, Topic
 
@@ -157,21 +157,15 @@ def expired_in_copies(
     copies = {node: files.broker(node).reader(partition) for node in nodes}
     bounds = [copy.log_end_offset for copy in copies.values()]
     bounds += [files.high_watermark(partition, node) for node in nodes if not state.brokers[node]]
-    count = len(expired_segments(log.segments(), log.settings, now_ms))
-    ends = (end for _, end in _ends(log)[:count] if end <= min(bounds))
-    start = max(ends, default=log.log_start_offset)
+    segments, settings = log.segments(), log.settings
+    below = len(segments_below(log, min(bounds)))
+    count = min(len(expired_segments(segments, settings, now_ms)), below)
+    starts = [*(segment.first_offset for segment in segments), log.log_end_offset]
     return {
-        node: deletable(copy, [segment for segment, end in _ends(copy) if end <= start])
+        node: deletable(copy, segments_below(copy, starts[count]))
         for node, copy in copies.items()
         if state.brokers[node]
     }
-
-
-def _ends(log: PartitionReader) -> list[tuple[Segment, int]]:
-    """Return the segments of a log, and one past the last offset of each."""
-    segments = log.segments()
-    ends = [*(segment.first_offset for segment in segments[1:]), log.log_end_offset]
-    return list(zip(segments, ends, strict=True))
 
 
 def refuse_lost_end(files: ClusterFiles, topic_partition: TopicPartition) -> None:

@@ -274,7 +274,7 @@ class MiniCluster(Controller):
         _, leadership, leader, progress = self._leader(partition)
         broker, now_ms = self._brokers[node], self._clock.now_ms()
         try:
-            agree(broker, partition, leader, leadership.leader_epoch)
+            agree(broker, partition, leader, leadership.leader_epoch, now_ms=now_ms)
             offset = broker.replica(partition).log.log_end_offset
             progress.asked(node, offset, leader_end=leader.log.log_end_offset, now_ms=now_ms)
             may_join = progress.may_join(node, high_watermark=leader.high_watermark)

@@ -13,7 +13,12 @@ from kminilog.cluster.requests import decode_request
 from kminilog.format.message import Message
 from kminilog.settings import INT64_MAX
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.retention import delete_oldest, unlink_marked, without_delay_if_full
+from kminilog.storage.retention import (
+    delete_oldest,
+    segments_below,
+    unlink_marked,
+    without_delay_if_full,
+)
 
 FETCH_BYTES = 1 << 20
 
@@ -80,6 +85,16 @@ class Replica:
         self.high_watermark = max(self.high_watermark, self.log.log_start_offset)
         settings = without_delay_if_full(self.log.settings, free_bytes)
         return [*map(str, unlink_marked(self.log.directory, settings, now_ms))]
+
+    def take_log_start(self, offset: int, now_ms: int) -> None:
+        """Delete what the leader has deleted: segments below its log start, as retention does.
+
+        A log that ends below begins anew there.
+        """
+        self.delete_oldest(len(segments_below(self.log, offset)), now_ms)
+        if self.log.log_end_offset < offset:
+            self.log.begin_at(offset)
+            self.high_watermark = offset
 
     def check(self) -> None:
         """Assert that the log is valid, and that the high watermark lies in it; O(log)."""

@@ -24,6 +24,7 @@ learns it from the answer to its next fetch. So with three replicas (KIP-101)
 Later releases store the first offset of each leader's epoch in a file and ask the leader where an
 epoch ended. Here a follower compares its messages with the leader's, offset and bytes, from its own
 high watermark on. It truncates at the first difference, so it never removes what the leader has.
+It also deletes the segments that the leader's log no longer has at its beginning.
 
 Time comes in as an argument. Source: Kafka: Partition, Replica, ReplicaFetcherThread, KIP-101; the
 rule for joining as of 2.1 (KAFKA-7128), the one for leaving as of 0.9 (KIP-16). Differs:
@@ -110,17 +111,22 @@ class FollowerProgress:
 # ---- the follower
 
 
-def agree(follower: Broker, partition: TopicPartition, leader: Replica, epoch: int) -> None:
-    """Truncate what the leader of this epoch does not have; O(bytes above the high watermark).
+def agree(
+    follower: Broker, partition: TopicPartition, leader: Replica, epoch: int, *, now_ms: int
+) -> None:
+    """Remove what the leader of this epoch does not have; O(bytes above the high watermark).
 
-    Must come before the follower's first `pull` in an epoch: the offset of that request tells the
-    leader what the follower has. Does nothing if it was done in this epoch.
+    That is, truncate the end, and take the leader's log start: what retention has deleted while
+    this follower was down must not come back when it leads. Must come before the follower's first
+    `pull` in an epoch: the offset of that request tells the leader what the follower has. Does
+    nothing if it was done in this epoch.
     """
     copy = follower.replica(partition)
     if copy.agreed_epoch != epoch:
         agreed_end = copy.first_difference(leader)
         if agreed_end < copy.log.log_end_offset:
             follower.truncate_to(partition, agreed_end)
+        copy.take_log_start(leader.log.log_start_offset, now_ms)
         copy.agreed_epoch = epoch
 
 

@@ -241,6 +241,20 @@ class PartitionLog:
         self.recovery_point = min(self.recovery_point, offset)
         self._first_append_ms = self._active.last_append_ms
 
+    def begin_at(self, offset: int) -> None:
+        """Let an empty log begin at a greater offset; once it returns, that survives a crash.
+
+        ValueError if it is not empty, or has that offset already.
+        """
+        (empty,) = self._segments.values()
+        if empty.size_bytes or offset <= self._next_offset:
+            raise ValueError(f"{self.topic_partition} cannot begin at offset {offset}")
+        self.record_start(offset)
+        self._start_segment(self.dialect.base_offset_for(offset)).open()
+        self.remove_first_segment(Segment.remove)
+        self._next_offset = offset
+        self.flush()
+
     def remove_first_segment(self, remove: Callable[[Segment], None]) -> None:
         """Remove the first segment, whose files `remove` removes; ValueError if it is the last."""
         if len(self._segments) < 2:

@@ -52,6 +52,13 @@ def deletable(log: PartitionLog | PartitionReader, expired: list[Segment]) -> li
     return expired
 
 
+def segments_below(log: PartitionLog | PartitionReader, offset: int) -> list[Segment]:
+    """Return the segments, the oldest ones of a log, all whose messages are below an offset."""
+    segments = log.segments()
+    ends = [*(segment.first_offset for segment in segments[1:]), log.log_end_offset]
+    return [segment for segment, end in zip(segments, ends, strict=True) if end <= offset]
+
+
 def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
     """Delete the expired segments of a log as `delete_oldest` does, and return them."""
     return delete_oldest(log, expired_segments(log.segments(), log.settings, now_ms), now_ms)

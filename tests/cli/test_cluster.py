@@ -1105,7 +1105,8 @@ def test_retain_in_a_cluster_keeps_where_a_copy_that_is_down_may_differ(aged):
     assert aged.act("start", "0").code == 0
     for broker in "12":
         assert aged.act("crash", broker).code == 0
-    assert aged.ok("consume", "old", "--until-end").out.split() == list("abcdefghijklm")
+    # What was deleted while broker 0 was down does not come back with it, either.
+    assert aged.ok("consume", "old", "--until-end").out.split() == list("hijklm")
 
 
 def test_retain_in_a_cluster_trims_a_copy_that_was_down_at_the_last_one(aged):
@@ -1115,9 +1116,7 @@ def test_retain_in_a_cluster_trims_a_copy_that_was_down_at_the_last_one(aged):
     assert aged("retain", "--now", str(9 * HOUR_MS)).code == 0
     assert len(segments_of(aged, 2)) == len(segments_of(aged, 0)) + 2
     assert aged.act("start", "2").code == 0
-    for is_left in (True, False):
-        run = aged.ok("retain", "--now", str(9 * HOUR_MS))
-        assert ("deleted: broker-2/" in run.out) == is_left
+    aged.ok("retain", "--now", str(9 * HOUR_MS))
     assert segments_of(aged, 2) == segments_of(aged, 0)
     for broker in "01":
         assert aged.act("crash", broker).code == 0

@@ -9,7 +9,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster import mini_cluster
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.cluster_files import ClusterFiles, expired_in_copies
-from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.cluster.mini_cluster import HIGH_WATERMARK_CHECKPOINT_MS, MiniCluster
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.errors import (
     ClientClosedError,
@@ -27,8 +27,9 @@ from kminilog.producer.delivery import DeliveryReport
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage import segment
-from kminilog.storage.checkpoint import read_checkpoint
+from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.files import append_to
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic
 from tests.support.cluster.clusters import (
@@ -404,6 +405,74 @@ def test_retain_before_followers_know_what_is_committed_raises_their_high_waterm
     assert [len(segments) > 2 for segments in expired.values()] == [True] * 3
     cluster.retain(ORDERS, expired, 2**50)
     cluster.check()
+
+
+@pytest.mark.parametrize("is_in_order", [False, True])
+def test_follower_that_was_down_takes_the_log_start_before_it_can_lead(
+    tmp_path, clock, dialect, is_in_order
+):
+    cluster = open_cluster(tmp_path, clock=clock, dialect=dialect)
+    for _ in range(60):
+        produce(cluster, b"value")
+    replicate_until_quiet(cluster)
+    for _ in range(2):  # the high watermarks are put on record
+        clock.sleep_ms(HIGH_WATERMARK_CHECKPOINT_MS)
+        cluster.replicate()
+    cluster.stop(2) if is_in_order else cluster.crash(2)
+    produce(cluster, b"later")
+    replicate_until_quiet(cluster)
+    files = ClusterFiles(tmp_path)
+    cluster.retain(ORDERS, expired_in_copies(files, ORDERS, 2**50), 2**50)
+    start = files.reader(ORDERS).log_start_offset
+    assert start > 20
+    cluster.start(2)
+    assert cluster.replicate() == 1
+    replicate_until_quiet(cluster)
+    assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 1)
+    assert read_checkpoint(tmp_path / "broker-2", LOG_START_FILE)[ORDERS] == start
+    cluster.crash(0)
+    cluster.crash(1)
+    assert cluster.metadata().partition("orders", 0).leader.id == 2
+    with pytest.raises(OffsetOutOfRangeError):
+        cluster.fetch(ORDERS, start - 1)
+    assert cluster.fetch(ORDERS, start).messages[-1].value == b"later"
+    cluster.check()
+    cluster.start(0)
+    cluster.start(1)
+    replicate_until_quiet(cluster)
+    cluster.close()
+    assert {LogDir(tmp_path / f"broker-{n}").reader(ORDERS).log_start_offset for n in range(3)} == {
+        start
+    }
+
+
+def test_follower_that_ends_below_the_log_start_begins_anew_there(tmp_path, clock, dialect):
+    """Its files were put back from an old copy: there is nothing that it could fetch."""
+    cluster = open_cluster(tmp_path, clock=clock, dialect=dialect)
+    produce(cluster, b"first", b"second")
+    replicate_until_quiet(cluster)
+    cluster.stop(2)
+    shutil.copytree(tmp_path / "broker-2", tmp_path / "old")
+    cluster.start(2)
+    for _ in range(60):
+        produce(cluster, b"value")
+    replicate_until_quiet(cluster)
+    files = ClusterFiles(tmp_path)
+    cluster.retain(ORDERS, expired_in_copies(files, ORDERS, 2**50), 2**50)
+    produce(cluster, b"later")
+    cluster.stop(2)
+    shutil.rmtree(tmp_path / "broker-2")
+    (tmp_path / "old").rename(tmp_path / "broker-2")
+    cluster.start(2)
+    replicate_until_quiet(cluster)
+    assert cluster.in_sync_replicas(ORDERS) == (0, 1, 2)
+    assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 0)
+    cluster.check()
+    cluster.crash(2)
+    cluster.start(2)
+    produce(cluster, b"last")
+    replicate_until_quiet(cluster)
+    assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 0)
 
 
 def test_cluster_as_a_context_manager_closes_itself_whatever_happens(tmp_path, clock):
