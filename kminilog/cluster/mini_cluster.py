@@ -23,6 +23,7 @@ from kminilog.cluster.controller_state import AnyPath, ControllerState
 from kminilog.cluster.replica import FETCH_BYTES
 from kminilog.cluster.replication import agree, pull
 from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
+from kminilog.cluster.state_file import MAX_BROKERS
 from kminilog.errors import (
     KMiniLogError,
     LogClosedError,
@@ -75,8 +76,11 @@ class MiniCluster(Controller):
 
         The leaders are those of the last time, but a partition without a leader may get one. Raises
         LogDirLockedError, LogDirError, CorruptLogError if a replica is damaged, and ValueError if
-        there are fewer brokers than hold replicas. `safe_point` is as in Broker.
+        there are fewer brokers than hold replicas, or more than MAX_BROKERS. `safe_point` is as in
+        Broker.
         """
+        if brokers > MAX_BROKERS:
+            raise ValueError(f"a cluster has at most {MAX_BROKERS} brokers")
         state = ControllerState.open(path)
         nodes = {
             node: Broker(node, state.broker_path(node), safe_point=safe_point)

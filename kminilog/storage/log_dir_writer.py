@@ -21,7 +21,7 @@ from kminilog.errors import (
     TopicExistsError,
     in_words,
 )
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.brokers_index import is_valid_index
 from kminilog.storage.changes import begin_counting, count_change
@@ -362,7 +362,7 @@ def _plan(
         way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
         reason = f"the directory is gone; put it back, or {way_out}"
         raise CorruptLogError(str(directory), position=0, reason=reason)
-    return plan_recovery(
+    plan = plan_recovery(
         reader,
         is_after_crash=is_after_crash,
         scan_from=scan_from,
@@ -370,6 +370,11 @@ def _plan(
         scanner=scanner,
         is_valid_index=is_valid_index,
     )
+    if plan.log_end_offset > MAX_OFFSET:
+        reason = f"a message has offset {MAX_OFFSET}, after which there is none for the next one"
+        remedy = "the partition is not written to; move its messages to a new topic"
+        raise CorruptLogError(str(directory), position=0, reason=reason, remedy=remedy)
+    return plan
 
 
 def _last_below(recovery_point: int) -> int:

@@ -13,11 +13,12 @@ losses is ours.
 from collections.abc import Mapping
 from pathlib import Path
 
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.changes import count_change
 from kminilog.storage.checkpoint import (
     CHECKPOINT_FILE,
     LOG_START_FILE,
+    known_offsets,
     parse_checkpoint,
     read_checkpoint,
     set_aside,
@@ -31,9 +32,9 @@ from kminilog.storage.recovery import RecoveryPlan, carry_out
 class LogEnds:
     """The recovery points of a log dir. Raises LogDirError if its `.cuts` file is invalid.
 
-    If the file of the recovery points, or of the log starts, is invalid, `warnings` has a line, and
-    the file has another name now: without them, nothing tells of a loss at the end, or at the
-    beginning, of a log.
+    If the file of the recovery points, or of the log starts, is invalid, or a row of it, `warnings`
+    has a line, and the file is kept under another name: without them, nothing tells of a loss at
+    the end, or at the beginning, of a log.
     """
 
     def __init__(self, log_dir: Path) -> None:
@@ -49,12 +50,16 @@ class LogEnds:
         except FileNotFoundError:
             return {}
         except ValueError as error:
+            known = known_offsets(error)
+            holds, which = f"holds no {what}", "logs"
+            if known:
+                holds, which = f"has broken rows of {what}; the other rows count", "those logs"
             self.warnings.append(
-                f"log dir {self._log_dir}: {file_name} holds no {what} ({error}); so nothing tells "
-                f"any more what logs have lost at their {where} until now; it is kept as "
-                f"{set_aside(self._log_dir, file_name)}, and a new one begins"
+                f"log dir {self._log_dir}: {file_name} {holds} ({error}); so nothing tells "
+                f"any more what {which} have lost at their {where} until now; it is kept as "
+                f"{set_aside(self._log_dir, known, file_name)}, and a new one begins"
             )
-            return {}
+            return known
 
     def recovery_point(self, topic_partition: TopicPartition) -> int:
         """Return the recovery point of a partition; 0 if it is not known."""
@@ -104,7 +109,8 @@ def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
     tail holds neither, so it loses none.
     """
     whole_end = plan.whole_end_offset if plan.damage else 0
-    return range(plan.log_end_offset, max(recovery_point, plan.log_end_offset, whole_end))
+    end = max(recovery_point, plan.log_end_offset, whole_end)
+    return range(plan.log_end_offset, min(end, MAX_OFFSET))  # a damaged offset may be the greatest
 
 
 def _of_others(points: dict[TopicPartition, int], topic: str) -> dict[TopicPartition, int]:

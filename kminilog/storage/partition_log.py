@@ -27,7 +27,7 @@ from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KeyValue, encode
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import sync
 from kminilog.storage.lookup import segment_slot
@@ -283,7 +283,11 @@ class PartitionLog:
     # ---- steps of an append
 
     def _encode(self, messages: Iterable[KeyValue]) -> list[bytes]:
-        numbered = enumerate(messages, start=self._next_offset)
+        batch = list(messages)
+        if self._next_offset + len(batch) > MAX_OFFSET:
+            reason = f"no offset is left after {self._next_offset - 1}"
+            raise LogClosedError(str(self.directory), reason=reason)
+        numbered = enumerate(batch, start=self._next_offset)
         encoded = [encode(self.dialect, offset, key, value) for offset, (key, value) in numbered]
         self.settings.check_message(max(map(len, encoded), default=0))
         return encoded

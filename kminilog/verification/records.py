@@ -28,7 +28,12 @@ from typing import NamedTuple
 from kminilog.errors import KMiniLogError, LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule
-from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, parse_checkpoint
+from kminilog.storage.checkpoint import (
+    CHECKPOINT_FILE,
+    LOG_START_FILE,
+    known_offsets,
+    parse_checkpoint,
+)
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.manifests import (
@@ -318,6 +323,7 @@ def _read_checkpoint(
     except ValueError as error:
         why = f"{error}; put a copy of it back, or let the next writer begin a new one"
         records.unchecked.append(Unchecked(aspect, file_name, why, asked=True))
+        return known_offsets(error)
     return {}
 
 

@@ -475,6 +475,12 @@ def test_follower_that_ends_below_the_log_start_begins_anew_there(tmp_path, cloc
     assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 0)
 
 
+def test_open_with_more_brokers_than_the_state_may_name_is_refused(tmp_path, clock):
+    with pytest.raises(ValueError, match="at most 100 brokers"):
+        MiniCluster.open(tmp_path / "new", brokers=101, clock=clock)
+    assert not (tmp_path / "new").exists()
+
+
 def test_cluster_as_a_context_manager_closes_itself_whatever_happens(tmp_path, clock):
     opened = MiniCluster.open(tmp_path, brokers=2, clock=clock)
     opened.create_topic(Topic("orders"), 2)

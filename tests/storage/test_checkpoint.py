@@ -7,6 +7,9 @@ import pytest
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import (
     CHECKPOINT_FILE,
+    LOG_START_FILE,
+    BrokenRowsError,
+    known_offsets,
     parse_checkpoint,
     read_checkpoint,
     write_checkpoint,
@@ -55,6 +58,33 @@ def test_checkpoint_that_is_broken_is_kept_and_named(log_dir, data, reason):
     assert read_checkpoint(log_dir) == {ORDERS_0: 6}
     with LogDirWriter.open(log_dir) as writer:
         assert writer.warnings == []
+
+
+@pytest.mark.parametrize("file_name", [CHECKPOINT_FILE, LOG_START_FILE])
+def test_checkpoint_with_broken_rows_costs_these_rows_and_names_one(log_dir, file_name):
+    data = b"0\n4\nu 0 %d\norders 0 3\nx\norders 1 7\n" % 2**63
+    (log_dir / file_name).write_bytes(data)
+    others = {ORDERS_0: 3, ORDERS_1: 7}
+    assert read_checkpoint(log_dir, file_name) == others
+    with pytest.raises(BrokenRowsError, match=r"'u 0 9223372036854775808'; 1 more are") as caught:
+        parse_checkpoint(data)
+    assert known_offsets(caught.value) == others
+    writer = LogDirWriter.open(log_dir)
+    (told,) = writer.warnings
+    assert "the other rows count (9223372036854775808 is outside" in told
+    assert (log_dir / f"{file_name}.broken").read_bytes() == data
+    assert read_checkpoint(log_dir, file_name) == others  # also if the process dies now
+    writer.close(cleanly=False)
+
+
+def test_write_checkpoint_of_an_offset_that_no_reader_takes_changes_nothing(log_dir):
+    before = (log_dir / CHECKPOINT_FILE).read_bytes()
+    write_checkpoint(log_dir, read_checkpoint(log_dir))
+    assert (log_dir / CHECKPOINT_FILE).read_bytes() == before
+    for offset in (-1, 2**63):
+        with pytest.raises(ValueError, match=f"{offset} is outside"):
+            write_checkpoint(log_dir, {ORDERS_0: offset})
+    assert (log_dir / CHECKPOINT_FILE).read_bytes() == before
 
 
 def test_checkpoints_under_two_names_do_not_touch_each_other(log_dir):

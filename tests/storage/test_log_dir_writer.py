@@ -15,12 +15,14 @@ from kminilog.errors import (
     UnknownTopicOrPartitionError,
 )
 from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from kminilog.storage.cuts import read_cuts
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter, log_end_offsets
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.support.damage import files_of
@@ -247,6 +249,43 @@ def test_open_after_a_crash_syncs_only_what_may_not_be_on_the_disk(log_dir, monk
             LogDirWriter.open(log_dir).close(cleanly=False)
         counts.append(len(synced))
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("is_after_crash", [False, True])
+def test_log_that_ends_with_the_greatest_offset_is_refused_and_the_others_are_not(
+    log_dir, is_after_crash
+):
+    """A recovery point after it would be one that no reader takes, and cost all the others."""
+    points = read_checkpoint(log_dir)
+    for path in (log_dir / "orders-1").iterdir():
+        path.unlink()
+    log = log_dir / "orders-1" / f"{2**63 - 2:020d}.log"
+    log.write_bytes(b"".join(encode(KAFKA, 2**63 - 2 + n, None, b"v") for n in range(2)))
+    if is_after_crash:
+        crash(log_dir)
+    with LogDirWriter.open(log_dir) as writer:
+        for _ in range(2):
+            with pytest.raises(CorruptLogError, match=r"offset 9223372036854775807, after which"):
+                writer.log(ORDERS_1)
+        with pytest.raises(CorruptLogError, match=r"offset 9223372036854775807, after which"):
+            log_end_offsets(writer, writer.topic("orders"), [1])
+        writer.log(ORDERS_0).append([(None, b"v")])
+    assert read_checkpoint(log_dir) == {**points, ORDERS_0: 6}
+    assert not (log_dir / f"{CHECKPOINT_FILE}.broken").exists()
+
+
+def test_forced_cut_before_the_greatest_offset_leaves_a_record_that_can_be_read(log_dir):
+    for path in (log_dir / "orders-1").iterdir():
+        path.unlink()
+    first, last = (encode(KAFKA, 2**63 - n, None, b"v") for n in (3, 1))
+    log = log_dir / "orders-1" / f"{2**63 - 3:020d}.log"
+    log.write_bytes(first + b"damage" + last)
+    with LogDirWriter.open(log_dir, recover=False) as writer:
+        writer.recover(writer.recovery_plan(ORDERS_1), force=True)
+    (cut,) = read_cuts(log_dir)
+    assert (cut.first_offset, cut.next_offset, cut.is_done) == (2**63 - 2, 2**63 - 1, True)
+    with LogDirWriter.open(log_dir) as writer:
+        assert writer.log(ORDERS_1).append([(None, b"v")]) == range(2**63 - 2, 2**63 - 1)
 
 
 def test_create_topic_with_a_base_offset_starts_the_log_there(tmp_path):

@@ -172,6 +172,21 @@ def test_append_null_value_is_refused_in_the_documented_dialect(tmp_path):
 
 
 @both_dialects
+def test_append_takes_the_last_offset_and_refuses_what_follows(tmp_path, dialect):
+    """One offset is never used: the log would end above what any file can say."""
+    first = 2**63 - 4
+    log = open_log(tmp_path, dialect, base_offset=dialect.base_offset_for(first))
+    assert log.append([(None, b"v")] * 2) == range(first, first + 2)
+    for count in (2, 3, 9):
+        with pytest.raises(LogClosedError, match=f"no offset is left after {first + 1}$"):
+            log.append([(None, b"v")] * count)
+    assert log.append([(None, b"v")]) == range(first + 2, first + 3)
+    with pytest.raises(LogClosedError, match="no offset is left"):
+        log.append([(None, b"v")])
+    log.check()
+
+
+@both_dialects
 def test_append_nothing_gives_no_offsets(tmp_path, dialect):
     log = open_log(tmp_path, dialect)
     assert log.append([]) == range(0)

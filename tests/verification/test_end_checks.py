@@ -100,6 +100,15 @@ def test_partition_whose_files_are_gone_is_a_lost_end(log_dir):
     assert verified(log_dir).exit_code == 1
 
 
+def test_broken_row_of_another_partition_hides_no_lost_end(log_dir):
+    remove(*logs(log_dir))
+    rows = f"0\n2\nother 0 {2**63}\norders 0 {COUNT}\n"
+    (log_dir.path / CHECKPOINT_FILE).write_text(rows)
+    assert found(log_dir) == [("lost-end", 0)]
+    (not_checked,) = [one for one in verified(log_dir).unchecked if one.what == "log-ends"]
+    assert f"'other 0 {2**63}'" in not_checked.why
+
+
 def test_last_segment_that_is_gone_is_a_lost_end_where_it_began(log_dir, dialect):
     last = logs(log_dir)[-1]
     remove(last)

@@ -165,7 +165,7 @@ def _refuse_used(directory: Path) -> None:
         raise ValueError(f"{directory}: it is a file; name a new or empty directory")
     found = directory.iterdir() if directory.exists() else ()
     for path in found:
-        is_left_over = path.name == ".lock" or path.name.startswith("broker-")
+        is_left_over = path.name in (".lock", ".reserve") or path.name.startswith("broker-")
         if not is_left_over or any(path.glob(f"*{TOPIC_SUFFIX}")):
             raise ValueError(f"{directory}: {path.name} is in it; name a new or empty directory")
 

@@ -34,7 +34,7 @@ from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.names import TopicPartition
-from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, known_offsets, parse_checkpoint
 from kminilog.storage.files import read_regular
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
@@ -257,6 +257,7 @@ def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, 
         not_read("recovery points", error)
     except ValueError as error:
         not_read(f"recovery points: {path}", error)
+        return known_offsets(error)
     return {}
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.format.names import (
     LOG_SUFFIX,
+    MAX_OFFSET,
     TopicPartition,
     parse_segment_file,
     segment_name,
@@ -69,7 +70,7 @@ def check_staged_files(
 
 def _fault(log_dir: Path, staging: Path, topic: Topic, staged: StagedPartition) -> str | None:
     topic_partition = topic.partition(staged.partition)
-    if not 0 <= staged.first_offset <= staged.next_offset:
+    if not 0 <= staged.first_offset <= staged.next_offset <= MAX_OFFSET:
         return f"offsets {staged.first_offset} to {staged.next_offset} are no range"
     target, source = log_dir / str(topic_partition), staging / staged.directory
     if source.name != target.name:

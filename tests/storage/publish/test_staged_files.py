@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -305,3 +306,19 @@ def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene,
         publish(scene.log_dir, Manifest("job-2", "t", [staged], {}))
     assert not pending_path(scene.log_dir).exists()
     assert LogDir(scene.log_dir).reader(T_0).log_end_offset == end
+
+
+def test_publish_beyond_the_greatest_offset_is_refused_and_nothing_is_committed(scene, dialect):
+    """A commit that no reader takes would close the log dir for good."""
+    LogDirWriter.open(scene.log_dir).close()
+    end = 3 * STORED
+    staging = staging_path(scene.log_dir, "job-2")
+    staging.mkdir(parents=True, exist_ok=True)
+    log = open_staged_log(
+        staging, Topic("t", 1, dialect, SETTINGS), 0, target=scene.log_dir / "t-0", first_offset=end
+    )
+    log.append(numbered(end, end + 1))
+    staged = replace(seal(log, staging, end), next_offset=2**63)
+    with pytest.raises(PublicationError, match="offsets 18 to 9223372036854775808 are no range"):
+        publish(scene.log_dir, Manifest("job-2", "t", [staged], {}))
+    LogDirWriter.open(scene.log_dir).close()
