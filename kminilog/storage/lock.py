@@ -53,10 +53,11 @@ class LogDirLock:
         except BlockingIOError:
             holder = os.pread(self._descriptor, 100, 0).decode("ascii", "replace").strip()
             raise LogDirLockedError(str(log_dir), holder=holder or "another process") from None
-        holder = f"process {os.getpid()}\n"
+        named_bytes = 0
         with suppress(OSError):  # a full disk: then the file names nobody
-            os.pwrite(self._descriptor, holder.encode(), 0)  # over the last one: needs no space
-        os.ftruncate(self._descriptor, len(holder))
+            # Over the last holder, because that needs no space.
+            named_bytes = os.pwrite(self._descriptor, f"process {os.getpid()}\n".encode(), 0)
+        os.ftruncate(self._descriptor, named_bytes)
 
     def release(self) -> None:
         """Release the lock: the next writer can take it."""

@@ -1069,6 +1069,18 @@ def test_retain_in_a_cluster_deletes_the_same_segments_of_all_copies(aged):
     assert aged.ok("retain", "--now", str(9 * HOUR_MS)).out == "nothing to delete\n"
 
 
+def test_retain_dry_run_in_a_cluster_names_a_copy_that_a_run_refuses(aged):
+    copy = aged.path / "broker-1" / "old-0" / f"{segments_of(aged, 1)[1]}.log"
+    flip_byte(copy, 14, mask=1)
+    for name in (CLEAN_SHUTDOWN_FILE, "recovery-point-offset-checkpoint"):
+        (aged.path / "broker-1" / name).unlink()
+    planned = aged("retain", "--now", str(9 * HOUR_MS), "--dry-run", "--json")
+    assert (planned.code, planned.document["deleted_segments"]) == (2, [])
+    assert f"{copy}, byte 0: damaged" in planned.err
+    done = aged("retain", "--now", str(9 * HOUR_MS))
+    assert f"{copy}, byte 0: damaged" in done.err
+
+
 def test_retain_in_a_cluster_keeps_what_a_copy_that_is_down_does_not_have(aged):
     """Else it could not go on where it was."""
     assert aged.act("crash", "2").code == 0

@@ -207,6 +207,23 @@ def test_retain_on_a_full_disk_after_a_crash_recovers_and_frees_it(full):
     assert is_usable(full)
 
 
+def test_retain_on_a_full_disk_that_cannot_keep_a_torn_tail_leaves_no_part_of_it(mount):
+    disk = mount("size=1m")
+    kminilog = CommandLine(disk / "log-dir")
+    kminilog.ok("topic", "create", "orders", "--partitions", 1)
+    kminilog.ok("produce", "orders", stdin=b"v")
+    (log,) = (kminilog.log_dir / "orders-0").glob("*.log")
+    log.write_bytes(log.read_bytes() + log.read_bytes()[:4] + b"\0\x0f" * 2 + bytes(300_000))
+    (kminilog.log_dir / ".clean-shutdown").unlink()
+    fill(disk)
+    before = files_of(log.parent)
+    assert_one_line(kminilog("retain"), 2, "remove other files of this disk by hand")
+    assert files_of(log.parent) == before
+    (disk / "filler").unlink()
+    assert "torn-tail" in kminilog("retain").err
+    kminilog.ok("produce", "orders", stdin=b"w")
+
+
 def test_topic_alter_and_retain_on_a_full_disk_free_it(full):
     full.ok("topic", "alter", "orders", "--config", "retention.bytes=100000")
     full.ok("retain")

@@ -467,6 +467,8 @@ def test_follower_that_ends_below_the_log_start_begins_anew_there(tmp_path, cloc
     replicate_until_quiet(cluster)
     assert cluster.in_sync_replicas(ORDERS) == (0, 1, 2)
     assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 0)
+    starts = [read_checkpoint(tmp_path / f"broker-{n}", LOG_START_FILE) for n in range(3)]
+    assert starts[0] == starts[1] == starts[2]
     cluster.check()
     cluster.crash(2)
     cluster.start(2)

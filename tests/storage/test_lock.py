@@ -11,6 +11,7 @@ from kminilog.clock import ManualClock
 from kminilog.errors import LogDirLockedError
 from kminilog.storage.lock import LOCK_FILE, LockWait, LogDirLock, is_abandoned
 from kminilog.storage.log_dir_writer import LogDirWriter
+from tests.support.storage.full_disk import fill
 
 
 class ClockOfAWait(ManualClock):
@@ -27,6 +28,18 @@ class ClockOfAWait(ManualClock):
         self.pauses.append(duration_ms)
         if self.now_ms() >= self._release_at_ms:
             self._release()
+
+
+def test_lock_on_a_full_disk_is_taken_and_names_its_holder_if_it_can(mount):
+    disk = mount("size=64k")
+    for content, holder in ((b"", "another process"), (b"process 1234567890\n", os.getpid())):
+        (disk / LOCK_FILE).write_bytes(content)
+        fill(disk)
+        lock = LogDirLock(disk)
+        with pytest.raises(LogDirLockedError, match=rf"\b{holder} is writing to it|{holder} "):
+            LogDirLock(disk)
+        lock.release()
+        (disk / "filler").unlink()
 
 
 def test_lock_that_becomes_free_is_taken_after_pauses_that_grow_to_a_second(tmp_path: Path):
