@@ -13,6 +13,7 @@ values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, K
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple, Self
 
 from kminilog.clock import Clock
@@ -172,6 +173,8 @@ class MiniCluster(Controller):
         self._brokers[node].warn(
             f"it is down now, because a write failed: {reason}; start it again"
         )
+        with suppress(OSError):
+            self._brokers[node].checkpoint()  # else retention keeps all, and the disk stays full
         self.crash(node)
 
     def is_replicated(self, topic_partition: TopicPartition, produced: Produced) -> bool:

@@ -9,6 +9,8 @@ Source: Kafka: Replica, ReplicaFetcherThread. Differs: where a follower cuts its
 changes, see `replication`.
 """
 
+import shutil
+
 from kminilog.cluster.requests import decode_request
 from kminilog.format.message import Message
 from kminilog.settings import INT64_MAX
@@ -91,7 +93,9 @@ class Replica:
 
         A log that ends below begins anew there.
         """
-        self.delete_oldest(len(segments_below(self.log, offset)), now_ms)
+        if deleted := segments_below(self.log, offset):
+            free_bytes = shutil.disk_usage(self.log.directory).free
+            self.delete_oldest(len(deleted), now_ms, free_bytes)
         if self.log.log_end_offset < offset:
             self.log.begin_at(offset)
             self.high_watermark = offset

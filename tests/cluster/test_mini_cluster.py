@@ -41,6 +41,7 @@ from tests.support.cluster.clusters import (
     request,
     values_on,
 )
+from tests.support.storage.full_disk import fill
 
 LARGE = TopicPartition("large", 0)
 pytestmark = pytest.mark.usefixtures("without_fsync")
@@ -475,6 +476,30 @@ def test_follower_that_ends_below_the_log_start_begins_anew_there(tmp_path, cloc
     produce(cluster, b"last")
     replicate_until_quiet(cluster)
     assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 0)
+
+
+def test_retain_of_a_cluster_whose_disk_is_full_frees_it(mount, clock, dialect):
+    """Followers are down then; retention keeps what they may lack, so they say what they have."""
+    disk = mount("size=1m")
+    cluster = open_cluster(disk, clock=clock, dialect=dialect)
+    for _ in range(9):
+        produce(cluster, b"x" * 400)
+        replicate_until_quiet(cluster)
+    produce(cluster, b"x" * 400)
+    fill(disk)
+    cluster.replicate()
+    files = ClusterFiles(disk)
+    assert files.state().live == [0]
+    expired = expired_in_copies(files, ORDERS, 2**50)
+    assert len(expired[0]) > 5
+    cluster.retain(ORDERS, expired, 2**50, free_bytes=0)
+    for _ in range(5):
+        produce(cluster, b"x" * 400)
+    cluster.start(1)
+    cluster.start(2)
+    replicate_until_quiet(cluster)
+    cluster.check()
+    assert {*pairs_on(disk, 1)} == {*pairs_on(disk, 0)}
 
 
 def test_open_with_more_brokers_than_the_state_may_name_is_refused(tmp_path, clock):
