@@ -142,7 +142,7 @@ class _ValidCheck:
     def _is_index_right(self, start: int, messages: Structure) -> bool:
         slots = self._entries[:, 1].searchsorted([start, start + messages.end])
         entries = self._entries[slice(*slots)]
-        positions, interval_bytes = messages.positions + start, self._segment.index_interval_bytes
+        positions, interval_bytes = messages.positions + start, self._segment.widest_index_interval
         if not are_due(positions, self._last_indexed, interval_bytes, entries[:, 1]):
             return False
         if len(entries):

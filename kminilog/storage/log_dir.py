@@ -217,4 +217,5 @@ class LogDir:
             on_gap=on_gap,
             files=VisibleFiles(directory, topic_partition, topic.dialect),
             open_log=OpenSegments(self.path).descriptor,
+            widest_index_interval=topic.widest_index_interval,
         )

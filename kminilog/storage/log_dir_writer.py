@@ -164,18 +164,22 @@ class LogDirWriter(LogDir):
     ) -> Topic:
         """Add partitions or change settings, and return the changed topic.
 
-        New settings apply to later writes. Writes the settings last and atomically, so a crash
-        leaves the old topic or the new one. Raises ValueError for fewer partitions.
+        New settings apply to later writes; an index of before is judged by the interval of before.
+        Writes the settings last and atomically, so a crash leaves the old topic or the new one.
+        Raises ValueError for fewer partitions.
         """
         self._check_is_open()
         topic = self.topic(name)
         if partitions is not None and partitions < topic.partitions:
             raise ValueError(f"{name} has {topic.partitions} partitions; none can be taken away")
+        settings, old = settings or topic.settings, topic.settings
+        widest = max(topic.widest_index_interval, old.index_interval_bytes)
         altered = replace(
             topic,
             partitions=topic.partitions if partitions is None else partitions,
-            settings=settings or topic.settings,
+            settings=settings,
             has_grown=topic.has_grown or (partitions or 0) > topic.partitions,
+            widest_index_interval=widest if widest > settings.index_interval_bytes else 0,
         )
         added = altered.all_partitions()[topic.partitions :]
         make_directories(self.path, added, progress=progress)

@@ -133,6 +133,7 @@ class PartitionReader:
         on_gap: OnGap | None = None,
         files: PartitionFiles | None = None,
         open_log: OpenLog | None = None,
+        widest_index_interval: int = 0,
     ) -> None:
         self.directory = directory
         self.topic_partition = topic_partition
@@ -142,6 +143,7 @@ class PartitionReader:
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._files = files or PlainFiles(directory)
         self._open_log = open_log
+        self._widest_index_interval = widest_index_interval
 
     def segments(self) -> list[Segment]:
         """Return the segments of the last listing, ascending; lists first if it knows none."""
@@ -157,6 +159,7 @@ class PartitionReader:
             self.dialect,
             self.settings.index_interval_bytes,
             allows_gaps=self._on_gap is not None,
+            widest_index_interval=self._widest_index_interval,
         )
 
     def file_names(self) -> list[str]:

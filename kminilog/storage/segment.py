@@ -27,9 +27,10 @@ from kminilog.storage.offset_index import OffsetIndex
 class Segment:
     """One pair of files. Creating the object touches no file.
 
-    `allows_gaps` is for a log that Kafka has compacted: offsets are missing there. `added` has the
-    encoded messages that `write` has not written yet. `size_bytes` is the writer's: the file with
-    the added messages, 0 until `open`. Readers ask for `file_bytes`.
+    Its index may have been written with an interval of up to `widest_index_interval`. `allows_gaps`
+    is for a log that Kafka has compacted: offsets are missing there. `added` has the encoded
+    messages that `write` has not written yet. `size_bytes` is the writer's: the file with the added
+    messages, 0 until `open`. Readers ask for `file_bytes`.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class Segment:
         index_interval_bytes: int,
         *,
         allows_gaps: bool = False,
+        widest_index_interval: int = 0,
     ) -> None:
         self.directory = directory
         self.base_offset = base_offset
         self.dialect = dialect
         self.index_interval_bytes = index_interval_bytes
         self.allows_gaps = allows_gaps
+        self.widest_index_interval = max(index_interval_bytes, widest_index_interval)
         self.size_bytes = 0
         self.added: list[bytes] = []
 

@@ -29,7 +29,7 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import replace_file
-from kminilog.storage.json_file import read_json, typed
+from kminilog.storage.json_file import number, read_json, typed
 
 TOPIC_SUFFIX = ".json"
 MAX_PARTITIONS = 100_000
@@ -54,8 +54,10 @@ class Topic:
     """A topic's name, number of partitions, dialect, settings and id.
 
     `has_grown` tells if it had fewer partitions once: then older keys may be elsewhere than new
-    ones. A topic that is marked for deletion is about to be deleted, or a crash has interrupted
-    that. Raises InvalidTopicError for a name that Kafka does not allow, ValueError for a number of
+    ones. `widest_index_interval` is the largest index.interval.bytes that it has had, if that is
+    above today's, else 0: it judges older indexes. A topic that is marked for deletion is about to
+    be deleted, or a crash has interrupted that. Raises InvalidTopicError for a name that Kafka does
+    not allow, ValueError for a number of
     partitions below 1 or above MAX_PARTITIONS, and for an id that is none.
     """
 
@@ -66,6 +68,7 @@ class Topic:
     has_grown: bool = False
     topic_id: str | None = None
     is_marked_for_deletion: bool = False
+    widest_index_interval: int = 0
 
     def __post_init__(self) -> None:
         check_topic(self.name)
@@ -88,6 +91,7 @@ class Topic:
             typed(facts.get("has_grown", False), bool),
             typed(facts["topic_id"], str) if "topic_id" in facts else None,
             typed(facts.get("marked_for_deletion", False), bool),
+            number(facts.get("widest_index_interval", 0)),
         )
 
     def partition(self, number: int) -> TopicPartition:
@@ -112,6 +116,7 @@ class Topic:
             "config": self.settings.changed(),
             **({"has_grown": True} if self.has_grown else {}),
             **({"marked_for_deletion": True} if self.is_marked_for_deletion else {}),
+            **({"widest_index_interval": widest} if (widest := self.widest_index_interval) else {}),
         }
 
 

@@ -6,7 +6,8 @@ with its offset begins at its position. The classes of faults, slot by slot:
     index-order      zero, or not above the true entries before it; or the file ends inside a slot
     index-past-end   not true, and its position is not inside the `.log`
     index-position   not true, and its position is inside the `.log`
-    index-sparse     a message was due an entry by the rule `is_due`, and has none
+    index-sparse     a message was due an entry by the rule `is_due`, and has none; the interval is
+                     the largest that the topic has had, because the index may be older
 
 One fault gets one finding. A bad slot replaces one entry that is due. Damage in the log gets no
 second finding in the index: entries for its offsets are not judged. If the damage removed or

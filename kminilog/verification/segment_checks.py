@@ -327,7 +327,7 @@ class SegmentCheck:
         self._indexes[0].tell_known(self._known.index_entries, self._expected)
 
     def _index_check(self, base_offset: int) -> IndexCheck:
-        return IndexCheck(self._index_data, base_offset, self._segment.index_interval_bytes)
+        return IndexCheck(self._index_data, base_offset, self._segment.widest_index_interval)
 
     def _judge_index(self) -> None:
         judged = [self._judge_one(index) for index in self._indexes]
