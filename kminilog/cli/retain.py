@@ -1,9 +1,10 @@
 """`kminilog retain`: retention of all topics, run by hand, at a given time or now.
 
 Segments are deleted by age (retention.ms) and by size (retention.bytes), the oldest first. Their
-files are renamed to `.deleted`, and removed after file.delete.delay.ms. A partition that is damaged
-or cannot be read is not changed; it is named, with exit code 2, and the others are done. In a
-cluster all live brokers delete the same segments: those that the leader's copy is to lose.
+files are renamed to `.deleted`, and removed after file.delete.delay.ms, on a full disk at once. A
+partition that is damaged or cannot be read is not changed; it is named, with exit code 2, and the
+others are done. In a cluster all live brokers delete the same segments: those that the leader's
+copy is to lose.
 """
 
 import shutil

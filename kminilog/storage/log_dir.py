@@ -5,6 +5,7 @@
     recovery-point-offset-checkpoint   up to where each is on the disk       checkpoint.py
     log-start-offset-checkpoint        where each begins
     .clean-shutdown                    the last writer closed everything
+    .reserve                           space for these files on a full disk  reserve.py
     .lock                              held by the writer, if there is one   lock.py
     .staging/ .manifests/              jobs that publish files               publish/
     .changes                           counts removed and replaced files     changes.py

@@ -395,7 +395,10 @@ def next_recovery(
     is_after_crash = not (log_dir.path / CLEAN_SHUTDOWN_FILE).exists()
     point = read_checkpoint(log_dir.path).get(reader.topic_partition, 0)
     scan_from = point if is_after_crash else _last_below(point)
-    plan = _plan(reader, point, scan_from, scanner, is_after_crash=is_after_crash)
+    look = partial(_plan, reader, point, scan_from, scanner, is_after_crash=is_after_crash)
+    plan = look()
+    while plan.damage and (again := look()).log_end_offset != plan.log_end_offset:
+        plan = again  # a writer is at work: what was half there is whole now
     plan.refuse_damage()
     return plan
 

@@ -21,8 +21,16 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from kminilog.storage.cuts import read_cuts
+from kminilog.storage.files import append_to
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter, log_end_offsets
+from kminilog.storage.log_dir_writer import (
+    CLEAN_SHUTDOWN_FILE,
+    LogDirWriter,
+    log_end_offsets,
+    next_recovery,
+)
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import PLAIN, SegmentScan
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.support.damage import files_of
@@ -249,6 +257,25 @@ def test_open_after_a_crash_syncs_only_what_may_not_be_on_the_disk(log_dir, monk
             LogDirWriter.open(log_dir).close(cleanly=False)
         counts.append(len(synced))
     assert counts[0] == counts[1]
+
+
+def test_next_recovery_beside_a_writer_takes_what_is_half_there_for_no_damage(log_dir):
+    crash(log_dir)
+    log = max((log_dir / "orders-0").glob("*.log"))
+    coming = b"".join(encode(KAFKA, n, None, b"v") for n in (5, 6))
+    log.write_bytes(log.read_bytes() + coming[:7])
+    rest = [coming[7:]]
+
+    def scan(segment: Segment) -> SegmentScan:
+        found = PLAIN.scan_segment(segment)
+        if found.reason:
+            append_to(log, rest.pop())
+        return found
+
+    (log_dir / CHECKPOINT_FILE).unlink()
+    reader = LogDir(log_dir).reader(ORDERS_0)
+    plan = next_recovery(LogDir(log_dir), reader, PLAIN._replace(scan_segment=scan))
+    assert (plan.damage, plan.cut, plan.log_end_offset, rest) == (None, None, 7, [])
 
 
 @pytest.mark.parametrize("is_after_crash", [False, True])
