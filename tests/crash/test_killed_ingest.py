@@ -73,7 +73,7 @@ TOLD = {
 }
 PLANS = ["sorted", "runs"]
 ALLOWED = re.compile(
-    r"\.lock|\.clean-shutdown|\.changes|(recovery-point|log-start)-offset-checkpoint"
+    r"\.lock|\.clean-shutdown|\.changes|\.reserve|(recovery-point|log-start)-offset-checkpoint"
     r"|\.last-jobs|\.verified/t\.json|t\.json"
     r"|\.manifests/job\.json|t-[0-2]/\d{20}\.(log|index)"
 )
