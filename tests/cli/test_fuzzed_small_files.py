@@ -68,6 +68,7 @@ LOG_DIR_FILES = (
     ".groups/members.json",
     ".groups/readers.lock",
     ".changes",
+    ".reserve",
     ".clean-shutdown",
     ".lock",
     "orders-0/00000000000000000000.log",
