@@ -49,11 +49,19 @@ class Repeating:
     """A background thread that calls `work` again and again; leaving the `with` block stops it.
 
     `work` returns whether it made progress. If not, the thread pauses before the next call; `wake`
-    ends the pause. An exception ends the thread, and `stop` raises it again.
+    ends the pause. An exception ends the thread, which then calls `on_error`; `stop` raises it.
     """
 
-    def __init__(self, work: Callable[[], object], *, name: str, pause_seconds: float) -> None:
+    def __init__(
+        self,
+        work: Callable[[], object],
+        *,
+        name: str,
+        pause_seconds: float,
+        on_error: Callable[[], object] = lambda: None,
+    ) -> None:
         self._work = work
+        self._on_error = on_error
         self._pause_seconds = pause_seconds
         self._wakes = Event()
         self._is_ending = False
@@ -100,3 +108,4 @@ class Repeating:
                     self._wakes.clear()
         except BaseException as error:  # noqa: BLE001 - raised again by stop
             self._error = error
+            self._on_error()

@@ -249,10 +249,12 @@ class Consumer:
         self._on_assigned(list(partitions))
 
     def _give_up(self, partitions: Sequence[TopicPartition]) -> None:
-        self._on_revoked(list(partitions))
-        if self._commits_by_itself():
-            self._commit_what_counts()
-        self._drop(partitions)
+        try:
+            self._on_revoked(list(partitions))
+            if self._commits_by_itself():
+                self._commit_what_counts()
+        finally:
+            self._drop(partitions)
 
     def _lose(self, partitions: Sequence[TopicPartition]) -> None:
         self._drop(partitions)

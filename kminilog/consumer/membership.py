@@ -12,6 +12,7 @@ thread: the consumer calls `keep` again and again. Source: S1, S3; Kafka: Consum
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from kminilog.clock import Clock
@@ -142,11 +143,14 @@ class GroupMember:
                 self._shares.give_up(self.owned)
             else:
                 self._shares.lose(self.owned)
-            if self.membership and not self._settings.instance_id:
-                self._coordinator.leave(self._settings.group, self.membership)
         except NO_MEMBER:
             pass  # it was none any more
-        self.membership, self.owned, self._is_waiting = None, (), False
+        finally:
+            member, self.membership = self.membership, None
+            self.owned, self._is_waiting = (), False
+            if member and not self._settings.instance_id:
+                with suppress(*NO_MEMBER):
+                    self._coordinator.leave(self._settings.group, member)
 
     # ---- steps
 
@@ -158,8 +162,12 @@ class GroupMember:
 
     def _join_again(self, topics: tuple[str, ...]) -> None:
         if self.owned and not self._is_cooperative:
-            self._shares.give_up(self.owned)
-            self.owned = ()
+            owned, self.owned = self.owned, ()
+            try:
+                self._shares.give_up(owned)
+            except NO_MEMBER:
+                self.owned = owned  # `forget` tells that they are lost
+                raise
         self._join(topics)
 
     def _join(self, topics: tuple[str, ...]) -> None:
@@ -189,9 +197,10 @@ class GroupMember:
     def _change_share(self, assigned: Assigned) -> None:
         self.membership = assigned.membership
         before, now = set(self.owned), set(assigned.partitions)
-        if before - now:
-            self._shares.give_up(sorted(before - now))
         self.owned = assigned.partitions
-        self._shares.take_over(sorted(now - before))
-        if before - now:
-            self._join(self._topics)  # so that those who are to have the rest hear that it is free
+        with ExitStack() as last_steps:  # all of them, whatever any of them raises
+            if before - now:  # those who are to have the rest must hear that it is free
+                last_steps.callback(self._join, self._topics)
+            last_steps.callback(self._shares.take_over, sorted(now - before))
+            if before - now:
+                self._shares.give_up(sorted(before - now))

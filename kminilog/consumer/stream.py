@@ -225,12 +225,12 @@ class KafkaStream(Iterator[ConsumerRecord]):
 
     def _on_reset(self, reset: OffsetReset) -> None:
         """Forget what was read above the end of a log that was cut, or in an earlier topic."""
-        self._tell_reset(reset)
         if reset.is_replaced:
             self._forget([reset.topic_partition])
         with self._lock:
             if self._read.get(reset.topic_partition, 0) > reset.log_end_offset:
                 self._read[reset.topic_partition] = reset.next_offset
+        self._tell_reset(reset)
 
     def _on_revoked(self, partitions: list[TopicPartition]) -> None:
         self._drop_queued(partitions)  # first: what is handed out now is not in the commit
@@ -240,8 +240,8 @@ class KafkaStream(Iterator[ConsumerRecord]):
             self._forget(partitions)
 
     def _on_lost(self, partitions: list[TopicPartition]) -> None:
-        self._tell_lost(LostShare(self.config["group.id"], partitions))
         self._forget(partitions)
+        self._tell_lost(LostShare(self.config["group.id"], partitions))
 
     def _drop_queued(self, partitions: list[TopicPartition]) -> None:
         with self._lock:

@@ -158,15 +158,19 @@ class Accumulator:
         with self._lock:
             batch.is_in_flight = False
             batch.not_before_ms = not_before_ms
-            self._in_flight.pop(batch.topic_partition, None)
-            self._queues.setdefault(batch.topic_partition, deque()).appendleft(batch)
+            if self._in_flight.pop(batch.topic_partition, None):  # else `close` has failed it
+                self._queues.setdefault(batch.topic_partition, deque()).appendleft(batch)
 
-    def complete(self, batch: Batch) -> None:
-        """Give the memory of a batch back, and let the next batch of its partition be sent."""
+    def complete(self, batch: Batch) -> bool:
+        """Give the memory of a batch back, and let the next batch of its partition be sent.
+
+        Returns False if `close` was faster: then the batch has failed, and its records know.
+        """
         with self._lock:
-            self._in_flight.pop(batch.topic_partition, None)
+            is_first = self._in_flight.pop(batch.topic_partition, None) is not None
         batch.is_in_flight = False
         release(batch, self._pool)
+        return is_first
 
     def next_due_ms(self) -> int | None:
         """Return when the next batch that is not in flight becomes ready; None if there is none."""

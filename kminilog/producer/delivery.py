@@ -15,6 +15,7 @@ Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from kminilog.clock import Clock
@@ -141,13 +142,14 @@ class Delivery:
     def abort(self, error: Exception) -> None:
         """Fail the records of all batches. The memory of batches in flight is not reused."""
         sent, self._sent = self._sent, {}
-        for batch in self._accumulator.close():
-            if batch.topic_partition in sent and batch.is_in_flight:
-                self._doubt(batch, sent[batch.topic_partition].produced.offsets)
-            elif batch.is_in_flight:  # the thread that steps is writing it
-                self._doubt(batch, [NO_OFFSET] * len(batch.records))
-            self._count(lost=len(batch.records))
-            self._on_done(batch, NO_OFFSET, error)
+        with ExitStack() as in_order:  # all of them, whatever any of them raises
+            for batch in reversed(self._accumulator.close()):
+                if batch.topic_partition in sent and batch.is_in_flight:
+                    self._doubt(batch, sent[batch.topic_partition].produced.offsets)
+                elif batch.is_in_flight:  # the thread that steps is writing it
+                    self._doubt_all(batch)
+                self._count(lost=len(batch.records))
+                in_order.callback(self._on_done, batch, NO_OFFSET, error)
 
     # ---- one batch
 
@@ -163,6 +165,10 @@ class Delivery:
         except Exception as error:  # noqa: BLE001 - told to those who sent the records
             self._doubt(batch, _offsets_in_doubt(error))
             self._try_again(batch, error)
+        except BaseException as stop:  # Ctrl-C: nobody knows what the leader has of the batch
+            self._doubt_all(batch)
+            self._fail(batch, InterruptedError(f"{type(stop).__name__} stopped the request"))
+            raise
         else:
             if self._settings.acks == -1:
                 sent = _Sent(batch, produced, self._clock.now_ms())
@@ -180,11 +186,11 @@ class Delivery:
                 if not self._is_replicated(sent):
                     continue
             except Exception as error:  # noqa: BLE001 - told to those who sent the records
-                del self._sent[place]
+                self._sent.pop(place, None)  # `abort` may have emptied it
                 self._doubt(sent.batch, sent.produced.offsets)
                 self._try_again(sent.batch, error)
             else:
-                del self._sent[place]
+                self._sent.pop(place, None)
                 self._succeed(sent.batch, sent.produced.first_offset)
             heard.append(sent.batch)
         return heard
@@ -203,6 +209,9 @@ class Delivery:
             self._count(in_doubt=len(offsets))
             batch.in_doubt = offsets
 
+    def _doubt_all(self, batch: Batch) -> None:
+        self._doubt(batch, [NO_OFFSET] * len(batch.records))
+
     def _try_again(self, batch: Batch, error: Exception) -> None:
         if not may_retry(batch.attempts, self._settings.retries, error):
             self._fail(batch, error)
@@ -213,15 +222,17 @@ class Delivery:
         self._on_failure()
 
     def _succeed(self, batch: Batch, first_offset: int) -> None:
-        self._count(acknowledged=len(batch.records))
-        self._accumulator.complete(batch)
-        self._on_done(batch, first_offset, None)
+        if self._accumulator.complete(batch):
+            self._count(acknowledged=len(batch.records))
+            self._on_done(batch, first_offset, None)
 
     def _fail(self, batch: Batch, error: Exception) -> None:
-        self._count(lost=len(batch.records))
-        self._accumulator.complete(batch)
-        self._on_failure()
-        self._on_done(batch, NO_OFFSET, error)
+        if self._accumulator.complete(batch):
+            self._count(lost=len(batch.records))
+            try:
+                self._on_failure()
+            finally:
+                self._on_done(batch, NO_OFFSET, error)
 
     def _count(
         self, *, acknowledged: int = 0, lost: int = 0, retries: int = 0, in_doubt: int = 0

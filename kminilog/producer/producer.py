@@ -144,7 +144,7 @@ class ProducerCore:
         record = self._interceptors.on_send(record)
         try:
             return self._append(record, callback)
-        except Exception as error:
+        except BaseException as error:  # Ctrl-C too
             self._interceptors.on_send_error(record, error)
             raise
 
@@ -258,23 +258,40 @@ class ProducerCore:
     # ---- steps
 
     def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
-        """Give interceptors, callbacks and futures the result of each record of a batch."""
+        """Give interceptors, callbacks and futures the result of each record of a batch.
+
+        What stops a program (SystemExit, Ctrl-C) is raised again, but only after the last record:
+        the batch counts as done, so nobody else would tell its futures.
+        """
         places = batch.metadata(first_offset)
         in_doubt = (RecordMetadata(*batch.topic_partition, offset) for offset in batch.in_doubt)
+        stop: BaseException | None = None
         for (future, callback), place in zip(batch.records, places, strict=True):
+            try:
+                try:
+                    self._tell(callback, place, error)
+                finally:
+                    if error:
+                        future.in_doubt = next(in_doubt, None)
+                        future.set_exception(error)
+                    else:
+                        future.set_result(place)
+            except BaseException as raised:  # noqa: BLE001 - raised again below
+                stop = stop or raised
+        if stop:
+            raise stop
+
+    def _tell(
+        self, callback: Callback | None, place: RecordMetadata, error: Exception | None
+    ) -> None:
+        try:
             self._interceptors.on_acknowledgement(place, error)
+        finally:
             if callback:
                 try:
                     callback(place, error)
                 except Exception as raised:  # noqa: BLE001 - the caller's; must not stop the others
                     self._on_error(f"callback: {type(raised).__name__}: {raised}")
-            if future.done():
-                continue  # `close` has failed it already
-            if error:
-                future.in_doubt = next(in_doubt, None)
-                future.set_exception(error)
-            else:
-                future.set_result(place)
 
     def _drive(self, until_ms: int | None) -> None:
         """Take a step; if neither it nor `alongside` did anything, sleep until a batch is due."""

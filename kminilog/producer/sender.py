@@ -9,6 +9,7 @@ from threading import Condition, Lock
 
 from kminilog.clock import Chance, Clock
 from kminilog.cluster.requests import Cluster
+from kminilog.errors import ClientClosedError
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.choice_log import log_choice
 from kminilog.producer.interceptors import ProducerInterceptor
@@ -31,7 +32,9 @@ class Producer(ManualProducer):
     Each choice of a partition goes to Python's logging, at the level DEBUG (`choice_log`).
 
     `close` ends the thread. It is a daemon thread: a process that ends without closing its producer
-    loses the records that were not sent yet.
+    loses the records that were not sent yet. An exception that stops a program (SystemExit) ends
+    the thread if a callback raises it: the futures of what was not sent fail, and `flush` and
+    `close` raise it.
     """
 
     def __init__(
@@ -57,7 +60,12 @@ class Producer(ManualProducer):
             on_choice=on_choice,
         )
         self._begun = self._ended = 0  # steps of the thread
-        self._sender = Repeating(self._work, name="kminilog-sender", pause_seconds=POLL_SECONDS)
+        self._sender = Repeating(
+            self._work,
+            name="kminilog-sender",
+            pause_seconds=POLL_SECONDS,
+            on_error=lambda: self._delivery.abort(ClientClosedError("producer")),
+        )
 
     def flush(self, timeout_ms: int | None = None) -> bool:
         """Wait as ManualProducer does, and until callbacks have run and futures are done."""
@@ -79,7 +87,6 @@ class Producer(ManualProducer):
         return Condition(lock)
 
     def _on_batch(self) -> None:
-        self._sender.raise_error()
         self._sender.wake()
 
     def _drive(self, until_ms: int | None) -> None:

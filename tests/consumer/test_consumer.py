@@ -425,6 +425,39 @@ def test_cooperative_member_keeps_reading_what_it_keeps(place):
     assert len(got) == 12
 
 
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_member_whose_on_revoked_raises_joins_again_and_leaves_its_group_all_the_same(place, error):
+    def fail(partitions):
+        raise error
+
+    first, second = place.member(on_revoked=fail), place.member()
+    with pytest.raises(error):
+        place.poll_all(first, second)
+    place.poll_all(first, second)
+    assert len(first.assignment) == len(second.assignment) == 2
+    with pytest.raises(error):
+        first.close()
+    second.poll()  # joins again
+    second.poll()
+    assert second.assignment == tuple(map(orders, range(4)))
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_cooperative_member_whose_on_revoked_raises_gives_up_what_others_get(place, error):
+    def fail(partitions):
+        raise error
+
+    config = {"partition_assignment_strategy": "cooperative-sticky"}
+    first = place.member(config=config, on_revoked=fail)
+    place.poll_all(first)
+    second = place.member(config=config)
+    with pytest.raises(error):
+        place.poll_all(first, second)
+    place.poll_all(first, second)
+    assert sorted([*first.assignment, *second.assignment]) == list(map(orders, range(4)))
+    assert len(first.assignment) == 2
+
+
 def test_static_member_that_returns_in_time_gets_its_share_without_a_rebalance(place):
     revoked: list[TopicPartition] = []
     first = place.member(on_revoked=revoked.extend)

@@ -95,6 +95,99 @@ def test_callback_that_raises_harms_nobody(single):
         assert (bad.result().offset, good.result().offset) == (0, 1)
 
 
+@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("place", ["callback", "interceptor", "on_error", "future"])
+def test_stop_of_the_program_is_raised_once_every_record_of_the_batch_has_its_result(
+    single, stop, place
+):
+    def raise_stop(*_):
+        raise stop
+
+    def fail(*_):
+        raise RuntimeError
+
+    class Stopping(ProducerInterceptor):
+        def on_acknowledgement(self, metadata, error):
+            if not error:
+                raise stop
+
+    heard = []
+    chain = [Stopping()] if place == "interceptor" else []
+    callback = {"callback": raise_stop, "on_error": fail}.get(place)
+    producer = single.producer(interceptors=chain, on_error=raise_stop)
+    futures = [
+        producer.send(ProducerRecord(TOPIC, value=b"0"), callback),
+        producer.send(ProducerRecord(TOPIC, value=b"1"), lambda at, _: heard.append(at.offset)),
+    ]
+    if place == "future":
+        futures[0].add_done_callback(raise_stop)
+    with pytest.raises(stop):
+        producer.flush()
+    assert [future.result(timeout=0).offset for future in futures] == [0, 1]
+    assert heard == [1]
+    later = producer.send(ProducerRecord(TOPIC, value=b"2"))
+    producer.close(timeout_ms=0)
+    assert isinstance(later.exception(timeout=0), ClientClosedError)
+
+
+def test_stop_while_the_last_attempt_fails_or_while_closing_leaves_no_future_undone(spread):
+    class Stopping(Partitioner):
+        def partition(self, *asked):
+            return 0
+
+        def on_metadata_refresh(self):
+            raise KeyboardInterrupt
+
+    def raise_stop(*_):
+        raise SystemExit
+
+    producer = spread.producer(partitioner=Stopping(), config={"retries": 0})
+    spread.cluster.stop(spread.leader(0))
+    (lost,) = send_all(producer, 1)
+    with pytest.raises(KeyboardInterrupt):
+        producer.flush()
+    assert isinstance(lost.exception(timeout=0), LeaderNotAvailableError)
+    waiting = [
+        producer.send(ProducerRecord(TOPIC, value=b"x", partition=partition), raise_stop)
+        for partition in range(3)
+    ]
+    with pytest.raises(SystemExit):
+        producer.close(timeout_ms=0)
+    assert {type(future.exception(timeout=0)) for future in waiting} == {ClientClosedError}
+
+
+def test_stop_while_the_leader_writes_fails_the_batch_in_doubt_and_lets_the_next_go(single):
+    class Stopped(Breaking):
+        error = KeyboardInterrupt
+
+    with single.producer() as producer:
+        producer._delivery._cluster = Stopped(single.cluster)
+        (doubtful,) = send_all(producer, 1)
+        with pytest.raises(KeyboardInterrupt):
+            producer.flush()
+        assert isinstance(doubtful.exception(timeout=0), InterruptedError)
+        assert doubtful.in_doubt == (TOPIC, 0, -1)
+        (later,) = send_all(producer, 1)
+        assert producer.flush()
+        assert later.result(timeout=0).offset == 0
+
+
+def test_stop_while_a_record_is_made_ready_is_told_to_interceptors(single):
+    class Stopping(Partitioner):
+        def partition(self, *asked):
+            raise KeyboardInterrupt
+
+    class Hearing(ProducerInterceptor):
+        def on_acknowledgement(self, metadata, error):
+            heard.append(type(error))
+
+    heard = []
+    producer = single.producer(partitioner=Stopping(), interceptors=[Hearing()])
+    with producer, pytest.raises(KeyboardInterrupt):
+        send_all(producer, 1)
+    assert heard == [KeyboardInterrupt]
+
+
 def test_future_cannot_be_cancelled(single):
     with single.producer() as producer:
         future = producer.send(ProducerRecord(TOPIC, value=b"x"))
@@ -555,6 +648,8 @@ def test_partitions_for_tells_the_metadata(spread: SmallCluster):
 class Breaking:
     """A cluster whose first answer to a produce request is a bug."""
 
+    error: type[BaseException] = TypeError
+
     def __init__(self, cluster):
         self._cluster = cluster
         self._is_broken = True
@@ -564,7 +659,7 @@ class Breaking:
     def produce(self, topic_partition, data, *, acks):
         if self._is_broken:
             self._is_broken = False
-            raise TypeError("a bug")
+            raise self.error("a bug")
         return self._cluster.produce(topic_partition, data, acks=acks)
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import wait
 import pytest
 
 from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.errors import ClientClosedError
+from kminilog.errors import ClientClosedError, LeaderNotAvailableError
 from kminilog.format.names import TopicPartition
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer, replicating
@@ -177,3 +177,64 @@ def test_thread_that_has_ended_with_an_error_is_told_to_who_flushes_and_who_clos
         producer.flush()
     with pytest.raises(AttributeError):
         producer.close()
+
+
+@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt])
+def test_callback_that_stops_the_program_ends_the_thread_and_leaves_no_future_undone(cluster, stop):
+    def raise_stop(place, error):
+        raise stop
+
+    producer = Producer(cluster, {"linger.ms": 10**9})
+    first = producer.send(ProducerRecord("orders", value=b"x", partition=0), raise_stop)
+    same = producer.send(ProducerRecord("orders", value=b"y", partition=0))
+    for _ in range(2):
+        with pytest.raises(stop):
+            producer.flush()
+    assert (first.result(timeout=0).offset, same.result(timeout=0).offset) == (0, 1)
+    with pytest.raises(ClientClosedError):
+        producer.send(ProducerRecord("orders", value=b"z", partition=1))
+    with pytest.raises(stop):
+        producer.close()
+
+
+def test_thread_that_ends_fails_what_waits_though_nobody_closes(cluster):
+    producer = Producer(cluster, {"linger.ms": 10**9})
+    future = producer.send(ProducerRecord("orders", value=b"x"))
+    producer._cluster = None  # a bug
+    assert isinstance(future.exception(timeout=60), ClientClosedError)
+    with pytest.raises(AttributeError):
+        producer.close()
+
+
+class Slow:
+    """A cluster whose answer to `produce` waits until it may come."""
+
+    def __init__(self, cluster, error=None):
+        self._cluster, self._error = cluster, error
+        self.has_begun, self.may_answer = threading.Event(), threading.Event()
+        self.metadata = cluster.metadata
+
+    def produce(self, *request, acks):
+        self.has_begun.set()
+        assert self.may_answer.wait()
+        if self._error:
+            raise self._error
+        return self._cluster.produce(*request, acks=acks)
+
+
+@pytest.mark.parametrize("error", [None, ValueError("broken"), LeaderNotAvailableError("orders")])
+def test_answer_that_comes_after_close_is_told_to_nobody_a_second_time(cluster, error):
+    heard, slow = [], Slow(cluster, error)
+    producer = Producer(cluster, {"retry.backoff.ms": 0})
+    producer._delivery._cluster = slow
+    future = producer.send(
+        ProducerRecord("orders", value=b"x"), lambda place, error: heard.append(type(error))
+    )
+    assert slow.has_begun.wait()
+    producer.close(timeout_ms=0)
+    assert isinstance(future.exception(timeout=0), ClientClosedError)
+    slow.may_answer.set()
+    producer._sender.stop()  # raises what has ended the thread
+    assert heard == [ClientClosedError]
+    assert (producer.report.lost, producer.report.acknowledged) == (1, 0)
+    assert producer.step() == ([], [])
