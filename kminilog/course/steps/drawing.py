@@ -148,8 +148,8 @@ def _placed(picture: Picture, width: int) -> tuple[list[PlacedLane], float]:
     """Return the lanes with their places, and the height of the picture."""
     names = [lane.name for lane in picture.lanes]
     is_beside = all(len(lane.name) <= _SHORT_NAME and not lane.file for lane in picture.lanes)
-    left = _EDGE + (max(map(len, names)) * _CHARACTER + 10 if is_beside else 0)
-    y = float(_EDGE + _LINE)  # below the title
+    left = _EDGE + (max(map(len, names), default=0) * _CHARACTER + 10 if is_beside else 0)
+    y = bottom = float(_EDGE + _LINE)  # below the title
     found: list[PlacedLane] = []
     for number, lane in enumerate(picture.lanes):
         top = y + (_LINE if lane.note or not is_beside else 0)
@@ -164,7 +164,7 @@ def _placed(picture: Picture, width: int) -> tuple[list[PlacedLane], float]:
         pairs = [(bar, labels.get(slot)) for slot, bar in enumerate(bars)]
         found.append(placed._replace(bars=pairs, bottom=bottom))
         y = bottom + _gap(picture, number)
-    return found, found[-1].bottom + _EDGE
+    return found, bottom + _EDGE
 
 
 def _cut(text: str, room: float) -> str:

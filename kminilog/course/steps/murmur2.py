@@ -222,18 +222,17 @@ def _say_result(
 
 def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Picture:
     """Return the key as bytes, and words as their 32 bits, four for each hex digit."""
-    lanes = []
-    if key:
-        bars = [
-            Bar(
-                at,
-                min(at + 4, len(key)),
-                key[at : at + 4].hex(" "),
-                "key here" if start <= at < end else "key",
-            )
-            for at in range(0, len(key), 4)
-        ]
-        lanes.append(PictureLane("key", 0, len(key), tuple(bars), count(len(key), "byte"), _FILE))
+    bars = [
+        Bar(
+            at,
+            min(at + 4, len(key)),
+            key[at : at + 4].hex(" "),
+            "key here" if start <= at < end else "key",
+        )
+        for at in range(0, len(key), 4)
+    ]
+    lane = PictureLane("key", 0, max(len(key), 1), tuple(bars), count(len(key), "byte"), _FILE)
+    lanes = [lane]
     for name, word in words.items():
         text = f"{word:032b}"
         parts = [(at, text[at : at + 4]) for at in range(0, 32, 4)]

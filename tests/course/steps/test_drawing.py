@@ -40,6 +40,7 @@ def pictures(draw):
     return Picture(draw(WORDS), tuple(found), tuple(arrows))
 
 
+@example(Picture("of nothing", ()))
 @example(Picture("", (PictureLane("", 0, 9999, (Bar(9998, 9999, "narrow, at the edge"),)),)))
 @given(pictures())
 def test_drawing_of_any_picture_lies_inside_and_shows_each_bar(picture):

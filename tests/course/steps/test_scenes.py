@@ -2,7 +2,10 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
+
+import pytest
 
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import compact
@@ -123,6 +126,39 @@ def test_step_svg_writes_the_picture_of_each_step(tmp_path):
     assert written["murmur2-04.svg"] == svg(
         made("murmur2").steps[3].state.picture, made("murmur2").steps[3].say
     )
+
+
+EMPTY = [
+    "murmur2 --key=",
+    "murmur2 --key-hex=",
+    "record empty.log",
+    "docs-vs-bytes --key= --value=",
+    "null-or-empty --value=",
+    "flip --key= --value=",
+    "append-roll ''",
+    "sparse-index --count 1",
+    "torn-tail --cut 0",
+    "edges empty-0",
+    "sticky --batch-bytes 0",
+    "journey ''",
+]
+
+
+@pytest.mark.parametrize("line", EMPTY)
+def test_step_with_empty_input_is_drawn_step_by_step_and_as_a_page(tmp_path, monkeypatch, line):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.log").touch()
+    commands = CommandLine(tmp_path / "log-dir")
+    commands.ok("topic", "create", "empty", "--partitions", 1)
+    steps = commands("step", *shlex.split(line), "--json").document["steps"]
+    for output in ("--svg", "--html"):
+        assert commands("step", *shlex.split(line), output, "there" + output).code in (0, 1)
+    drawn = sorted(Path("there--svg").iterdir())
+    pictures = [step["state"]["picture"] for step in steps if step["state"]["picture"]]
+    assert len(drawn) == len(pictures)
+    assert all(picture["lanes"] for picture in pictures)
+    assert all("<svg" in path.read_text() for path in drawn)
+    assert "<svg" in Path("there--html").read_text()
 
 
 def test_step_svg_names_files_of_an_earlier_run_and_leaves_them(tmp_path):
