@@ -310,7 +310,9 @@ def test_two_copies_one_down_changes_nothing_and_both_down_is_the_failover(two_c
 
 
 @pytest.mark.parametrize("dialect", ["documented", "kafka"])
-@pytest.mark.parametrize(("acks", "kept"), [("-1", ["a", "b"]), ("1", ["a"]), ("0", ["a"])])
+@pytest.mark.parametrize(("acks", "kept"), [
+    ("-1", ["a", "b"]), ("all", ["a", "b"]), ("1", ["a"]), ("0", ["a"]),
+])  # fmt: skip
 def test_acks_say_what_survives_the_leader(empty, dialect, acks, kept):
     empty.ok("topic", "create", "orders", "--partitions", "1", "--replicas", "2",
              "--dialect", dialect)  # fmt: skip

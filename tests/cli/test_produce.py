@@ -307,7 +307,7 @@ WRONG = [
     ("--key-separator : --key-regex x", "not both"),
     ("--key-regex '('", "--key-regex '('"),
     ("--acks 2", "'2' is not one of"),
-    ("--acks all", "'--acks': 'all': write -1, for all in-sync replicas"),
+    ("--acks 2", "'--acks': '2' is not one of '0', '1', '-1', 'all'"),
     ("no-such-file", "no-such-file"),
     ("--null-value x", "documented dialect has no null value"),
 ]

@@ -60,16 +60,6 @@ class _Source(NamedTuple):
     partition: int | None
 
 
-class _Acks(click.Choice[str]):
-    """0, 1 or -1; who writes `all`, as Kafka's clients may, is told what it is called here."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value; a usage error for any other one."""
-        if value == "all":
-            self.fail("'all': write -1, for all in-sync replicas", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 @click.command("produce", epilog=example("kminilog produce orders orders.txt --key-separator :"))
 @click.argument("topic")
 @click.argument("file", type=InputStream(), default="-")
@@ -101,10 +91,10 @@ class _Acks(click.Choice[str]):
 )
 @click.option(
     "--acks",
-    type=_Acks(["0", "1", "-1"]),
-    help="Acknowledgement to wait for: 0 none (offsets print as -1), 1 the leader's, -1 that of "
-    "all in-sync replicas. A log dir has one replica: 1 and -1 are the same. With 0, a batch that "
-    "cannot be written does not stop the command: it is told, and the exit code is 1.  "
+    type=click.Choice(["0", "1", "-1", "all"]),
+    help="Acknowledgement to wait for: 0 none (offsets print as -1), 1 the leader's, -1 or all: "
+    "that of all in-sync replicas. A log dir has one replica: 1 and -1 are the same. With 0, a "
+    "batch that cannot be written does not stop the command: it is told, and the exit code is 1.  "
     "[default: 1]",
 )
 @click.option(
