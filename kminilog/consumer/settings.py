@@ -27,7 +27,12 @@ CONSUMER_SETTINGS = table_of(
     ),
     whole_number("fetch.max.bytes", 2**20, 1, INT32_MAX, "most bytes of a fetch"),
     whole_number("max.poll.records", 500, 1, INT32_MAX, "most records that poll returns"),
-    text("client.id", "consumer", "beginning of the id of a group's member"),
+    text(
+        "client.id",
+        "consumer",
+        "beginning of the id of a group's member; members are in the order of their ids",
+        older_name="consumer.id",
+    ),
     text("group.id", "", "the group of the consumer; empty: none"),
     text("group.instance.id", "", "name of a static member, which a restart keeps; empty: none"),
     whole_number(

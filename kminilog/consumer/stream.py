@@ -279,7 +279,7 @@ def open_streams(
     own, because these belong to one thread. Without coordinators there is no group: then
     `subscribe` has to call `assign`. The streams call `on_reset` and `on_lost` in their threads.
     """
-    client_id = complete_config(config, CONSUMER_SETTINGS)["client.id"]
+    config = complete_config(config, CONSUMER_SETTINGS)
 
     def make(name: str, **on_change: Callable[[Any], object]) -> Consumer:
         source = make_source()
@@ -290,7 +290,7 @@ def open_streams(
         subscribe(consumer)
         return consumer
 
-    names = [f"{client_id}-{number}" for number in range(count)]
+    names = [f"{config['client.id']}-{number}" for number in range(count)]
     return [
         KafkaStream(name, partial(make, name), config, clock, on_reset=on_reset, on_lost=on_lost)
         for name in names

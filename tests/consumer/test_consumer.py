@@ -410,6 +410,15 @@ def test_members_beyond_the_partitions_are_idle(tmp_path):
     assert sorted(map(len, (first.assignment, second.assignment))) == [0, 1]
 
 
+@pytest.mark.parametrize("name", ["consumer_id", "client_id"])
+def test_members_are_in_the_order_of_the_ids_that_their_consumers_have(place, name):
+    shared = {"partition_assignment_strategy": "multiple"}
+    members = [place.member(config={**shared, name: f"C{number}"}) for number in (2, 0, 1)]
+    place.poll_all(*members)
+    runs = [[each.partition for each in member.assignment] for member in members]
+    assert runs == [[], [0, 1], [2, 3]]
+
+
 def test_cooperative_member_keeps_reading_what_it_keeps(place):
     revoked: list[TopicPartition] = []
     config = {"partition_assignment_strategy": "cooperative-sticky"}

@@ -29,7 +29,7 @@ PARTITIONS, EACH = 4, 50
 ALL = [b"%d %d" % (p, n) for p in range(PARTITIONS) for n in range(EACH)]
 FAST = {
     "group.id": "readers",
-    "client.id": "till",
+    "consumer.id": "till",
     "auto.offset.reset": "earliest",
     "heartbeat.interval.ms": 10,
     "auto.commit.interval.ms": 10,
