@@ -9,6 +9,29 @@ Source: S1 3, S4; Kafka: Errors (LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION,
 """
 
 import errno
+from collections.abc import Sequence
+
+
+def command_words(command: str, names: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """Return the words of a command to type; names that look like options stand after `--`.
+
+    >>> command_words("recover", ["orders-0"], ["--dry-run"])
+    ['kminilog', 'recover', 'orders-0', '--dry-run']
+    >>> command_words("recover", ["-orders-0"], ["--dry-run"])
+    ['kminilog', 'recover', '--dry-run', '--', '-orders-0']
+    """
+    is_dashed = any(name.startswith("-") for name in names)
+    last = [*options, "--", *names] if is_dashed else [*names, *options]
+    return ["kminilog", *command.split(), *last]
+
+
+def typed(command: str, *names: object, options: str = "") -> str:
+    """Return a command to type, as a text shows it.
+
+    >>> typed("topic delete", "orders", options="--yes")
+    '`kminilog topic delete orders --yes`'
+    """
+    return f"`{' '.join(command_words(command, [str(one) for one in names], options.split()))}`"
 
 
 class KMiniLogError(Exception):
@@ -288,7 +311,7 @@ class UnknownTopicOrPartitionError(KMiniLogError):
     )
 
     def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
-        text = self._absent.format(topic)
+        text = self._absent.format(topic, typed("topic delete", topic, options="--yes"))
         if partition is not None:
             text = self._outside.format(partition, topic, partitions - 1)
         super().__init__(text)
@@ -299,10 +322,7 @@ class UnknownTopicOrPartitionError(KMiniLogError):
 class TopicBeingDeletedError(UnknownTopicOrPartitionError):
     """The topic is marked for deletion: somebody deletes it, or a crash has interrupted that."""
 
-    _absent = (
-        "Topic {0} is being deleted; after a crash, `kminilog topic delete {0} --yes` deletes the "
-        "rest"
-    )
+    _absent = "Topic {} is being deleted; after a crash, {} deletes the rest"
 
 
 class TopicDeletedError(UnknownTopicOrPartitionError):

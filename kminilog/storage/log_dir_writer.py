@@ -20,6 +20,7 @@ from kminilog.errors import (
     NotARegularFileError,
     TopicExistsError,
     in_words,
+    typed,
 )
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
@@ -363,7 +364,7 @@ def _plan(
 ) -> RecoveryPlan:
     topic_partition, directory = reader.topic_partition, reader.directory
     if not directory.is_dir():
-        way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
+        way_out = typed("topic delete", topic_partition.topic, options="--yes")
         reason = f"the directory is gone; put it back, or {way_out}"
         raise CorruptLogError(str(directory), position=0, reason=reason)
     plan = plan_recovery(

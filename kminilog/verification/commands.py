@@ -14,9 +14,10 @@ The tests run every one of these commands. Source: ours.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kminilog.errors import command_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
 from kminilog.storage.publish.fingerprints import RANGE_MESSAGES
 from kminilog.verification.findings import Finding, FindingClass
@@ -51,7 +52,10 @@ def showing_command(finding: Finding, scope: Mapping[str, Any]) -> str:
     >>> showing_command(found, {"log_dir": "my logs"})
     "kminilog dump 'my logs/orders-0/00000000000000000000.log' --at 170 --hex"
     """
-    return " ".join(["kminilog", *map(quoted, _words(finding, scope))])
+    command, names, options = _words(finding, scope)
+    place = [] if command == "dump" else ["--log-dir", str(scope.get("log_dir", "."))]
+    words = command_words(command, names, options)
+    return " ".join(map(quoted, [*words[:1], *place, *words[1:]]))
 
 
 def quoted(word: str) -> str:
@@ -67,37 +71,37 @@ def quoted(word: str) -> str:
     return "$'" + "".join(c or f"\\x{b:02x}" for c, b in zip(plain, data, strict=True)) + "'"
 
 
-def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
-    log_dir = str(scope.get("log_dir", "."))
-    partition = str(TopicPartition(finding.topic, finding.partition))
-    start = ["--log-dir", log_dir]
+def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, Sequence[str], Sequence[str]]:
+    """Return the command, the names that it takes, and its options."""
+    topic, partition = finding.topic, str(TopicPartition(finding.topic, finding.partition))
     is_of_files = (scope.get("against") or {}).get("format") != "dataframe"
     if finding.kind == FindingClass.MISSING and is_of_files:
-        return [*start, "verify", finding.topic, *_against(scope)]
+        return "verify", [topic], _against(scope)
     if finding.kind in _OF_RECOVERY:
-        return [*start, "recover", partition, "--dry-run"]
+        return "recover", [partition], ["--dry-run"]
     if finding.kind == FindingClass.MANIFEST_MISMATCH or finding.segment is None:
-        return [*start, "verify", finding.topic]
+        return "verify", [topic], []
     if finding.kind == FindingClass.ALTERED and finding.source is None:
         at = ["--partition", str(finding.partition), "--offset", str(finding.offset)]
         count = 2 if finding.last_offset is None else RANGE_MESSAGES
         end = ["--max-messages", str(count), "--config", "consumer.timeout.ms=1000"]
-        return [*start, "consume", finding.topic, *at, *end, "--json"]
+        return "consume", [topic], [*at, *end, "--json"]
     if finding.kind in _OF_A_WHOLE_MESSAGE:
         if finding.offset is None:
-            return [*start, "recover", partition, "--dry-run"]  # the index file is missing
-        return [*start, "find", partition, str(finding.offset), "--explain"]
-    file = f"{log_dir}/{partition}/{finding.segment}"
+            return "recover", [partition], ["--dry-run"]  # the index file is missing
+        return "find", [partition, str(finding.offset)], ["--explain"]
+    file = f"{scope.get('log_dir', '.')}/{partition}/{finding.segment}"
     file += INDEX_SUFFIX if finding.kind in _OF_AN_INDEX else LOG_SUFFIX
     if finding.position is None:
-        return ["dump", file, "--hex"]
+        return "dump", [file], ["--hex"]
     at = ["--at", str(finding.position)]
-    return ["dump", file, *at] if file.endswith(INDEX_SUFFIX) else ["dump", file, *at, "--hex"]
+    return "dump", [file], at if file.endswith(INDEX_SUFFIX) else [*at, "--hex"]
 
 
 def _against(scope: Mapping[str, Any]) -> list[str]:
     source = scope.get("against") or {}
-    words = ["--against", *source.get("paths", [])]
+    paths = (f"./{path}" if path.startswith("-") else path for path in source.get("paths", []))
+    words = ["--against", *paths]
     if source.get("format", "text") != "text":
         words += ["--format", source["format"]]
     for name, option in _READING.items():

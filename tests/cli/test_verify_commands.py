@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
@@ -84,11 +85,22 @@ NOT_EVERYWHERE = {
 def topic(kminilog: CommandLine, dialect: Dialect) -> CommandLine:
     """A topic in a directory whose name a shell must be told to take as it is."""
     kminilog.log_dir = kminilog.log_dir / "it's a $(log) dir"
+    return filled(kminilog, "t-1", dialect)
+
+
+@pytest.fixture
+def dashed(tmp_path, monkeypatch, dialect: Dialect) -> CommandLine:
+    """A topic and a log dir whose names look like options."""
+    monkeypatch.chdir(tmp_path)
+    return filled(CommandLine(Path("-log-dir")), "-t-1", dialect)
+
+
+def filled(kminilog: CommandLine, name: str, dialect: Dialect) -> CommandLine:
     config = ["--config", "segment.bytes=300", "--config", "index.interval.bytes=60"]
-    dialect_option = ["--dialect", dialect.name]
-    kminilog.ok("topic", "create", "t-1", "--partitions", 1, *dialect_option, *config)
+    options = ["--partitions", 1, "--dialect", dialect.name]
+    kminilog.ok("topic", "create", *options, *config, "--", name)
     lines = b"".join(b"key%d:value%d\n" % (number, number) for number in range(30))
-    kminilog.ok("produce", "t-1", "--key-separator", ":", stdin=lines)
+    kminilog.ok("produce", "--key-separator", ":", "--", name, stdin=lines)
     return kminilog
 
 
@@ -153,6 +165,42 @@ def test_command_of_a_damage_shows_it(topic, name):
     assert len(samples) == len(expected)
     for sample in samples:
         assert_shown(topic, sample)
+
+
+@pytest.mark.parametrize("name", [
+    "message: crc byte 12", "message: dropped", "index: position + 1", "index: deleted",
+    "index: offset + 100,000", "file: stray file",
+])  # fmt: skip
+def test_command_for_a_topic_that_looks_like_an_option_can_be_typed(dashed, name):
+    assert FAULTS[name](Spot(dashed.log_dir / "-t-1-0", 1, 2))
+    samples = samples_of(dashed("verify", "--strict-index", "--json", "--", "-t-1"))
+    assert samples
+    for sample in samples:
+        assert_shown(dashed, sample)
+
+
+@pytest.mark.usefixtures("orders")
+def test_command_of_an_error_can_be_typed_for_a_topic_and_a_group_that_look_like_options(kminilog):
+    kminilog.ok("topic", "create", "--partitions", 1, "--", "-t")
+    kminilog.ok("produce", "--", "-t", stdin=b"a\n")
+    kminilog.ok("consume", "--group=-g", "--offset=earliest", "--max-messages=1", "--", "-t")
+    kminilog.ok("produce", "--", "-t", stdin=b"a\n")
+    more = ["--offset=latest", "--max-messages=1", "--", "-t"]
+    told = kminilog("consume", "--group=-g", *more).err
+    assert kminilog.ok(*_command_in(told))
+    told = kminilog("consume", "--group=-g", "--offset=1", "--", "-t").err
+    assert "`kminilog group reset --topic -t --to N --yes -- -g`" in told
+    (log,) = (kminilog.log_dir / "-t-0").glob("*.log")
+    told = kminilog("dump", log, "--offset", 9).err
+    assert "out of range" in kminilog(*_command_in(told)).err
+    shutil.rmtree(kminilog.log_dir / "-t-0")
+    told = kminilog("produce", "--", "-t", stdin=b"a\n").err
+    assert kminilog.ok(*_command_in(told)).out
+
+
+def _command_in(told: str) -> list[str]:
+    (command,) = re.findall("`kminilog (.*?)`", told)
+    return shlex.split(command)
 
 
 def test_command_of_a_message_in_the_wrong_partition_finds_it(kminilog, dialect):

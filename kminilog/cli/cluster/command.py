@@ -21,7 +21,7 @@ from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, StoredState
-from kminilog.errors import KMiniLogError, in_words
+from kminilog.errors import KMiniLogError, in_words, typed
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
@@ -159,7 +159,7 @@ def add_broker(directory: Path, as_json: bool) -> None:
 def _refuse_used(directory: Path) -> None:
     """Raise ValueError if other files are in a directory than a `create` that was ended leaves."""
     if holds_cluster(directory):
-        advice = f"`kminilog cluster describe {directory}` shows it"
+        advice = f"{typed('cluster describe', directory)} shows it"
         raise ValueError(f"{directory}: there is a cluster already; {advice}")
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"{directory}: it is a file; name a new or empty directory")
@@ -179,7 +179,7 @@ def _check_known(state: StoredState, broker: int) -> None:
 def _check_live(state: StoredState, directory: Path, broker: int) -> None:
     _check_known(state, broker)
     if not state.brokers[broker]:
-        advice = f"`kminilog cluster start {directory} {broker}` starts it"
+        advice = f"{typed('cluster start', directory, broker)} starts it"
         raise ValueError(f"broker {broker} is down; {advice}")
 
 

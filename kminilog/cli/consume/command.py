@@ -42,7 +42,7 @@ from kminilog.consumer.group_file import check_group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words, typed
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import look_in_current_directory
 from kminilog.regex import compile_regex
@@ -208,8 +208,7 @@ _STREAMS_NEED_NO_END = (
 )
 _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
-    "no --offset N, no --tail; first `kminilog group reset {group} --topic {where} --to N --yes`, "
-    "then `consume`"
+    "no --offset N, no --tail; first {}, then `consume`"
 )
 
 
@@ -226,7 +225,8 @@ def _check_shared(
         if partition is not None or isinstance(start, int) or tail_count is not None:
             where = "TOPIC" if topic is None else topic
             where += "" if partition is None else f":{partition}"
-            raise click.UsageError(_GROUP_SHARES.format(group=group, where=where))
+            first = typed("group reset", group, options=f"--topic {where} --to N --yes")
+            raise click.UsageError(_GROUP_SHARES.format(first))
 
 
 def _writer(

@@ -21,7 +21,7 @@ from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_moves import offset_of
 from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.membership import NO_MEMBER, LostShare
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError, typed
 from kminilog.format.names import TopicPartition
 
 _POLL_MS = 100
@@ -187,7 +187,7 @@ class ConsumeRun:
                 f"group {group} goes on where it has committed: "
                 f"{', '.join(kept[:_NAMED_PARTITIONS])}{more}; --offset {start} counts only where "
                 "nothing is committed; "
-                f"`kminilog group reset {group} --to {start} --yes` moves them"
+                f"{typed('group reset', group, options=f'--to {start} --yes')} moves them"
             )
             warn(placed(told, given_cluster()))
 

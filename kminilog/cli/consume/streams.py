@@ -27,6 +27,7 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.consumer.stream import KafkaStream, open_streams
+from kminilog.errors import typed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 
@@ -54,8 +55,8 @@ def consume_streams(
     if wanted.start is not None and coordinator_of(log_dir, sources[0]).committed(group):
         told = (
             f"group {group} goes on where it has committed; --offset {wanted.start} counts only "
-            f"where nothing is committed; `kminilog group reset {group} --to {wanted.start} --yes` "
-            "moves it"
+            "where nothing is committed; "
+            f"{typed('group reset', group, options=f'--to {wanted.start} --yes')} moves it"
         )
         warn(placed(told, given_cluster()))
     streams = open_streams(

@@ -37,6 +37,7 @@ from kminilog.cli.shared.output import (
     write_record,
 )
 from kminilog.cli.shared.topic_files import dialect_of, partition_of_file
+from kminilog.errors import typed
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, parse_segment_file, parse_topic_partition
 from kminilog.text import BAD, QUIET, Span, StyledText, count, indented
@@ -176,7 +177,7 @@ def _write_log(
         _say_if_empty(path, "message", as_json)
         return int(damaged)
     partition = parse_topic_partition(path.absolute().parent.name)
-    other = f"`kminilog find {partition or 'TOPIC-P'} {selection.offset}` looks in all segments"
+    other = f"{typed('find', partition or 'TOPIC-P', selection.offset)} looks in all segments"
     warn(f"{path}: no message with offset {selection.offset}; {other}")
     return _NO_SUCH_PLACE
 
