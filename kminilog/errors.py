@@ -9,10 +9,9 @@ Source: S1 3, S4; Kafka: Errors (LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION,
 """
 
 import errno
-from collections.abc import Sequence
 
 
-def command_words(command: str, names: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+def command_words(command: str, names: list[str], options: list[str]) -> list[str]:
     """Return the words of a command to type; names that look like options stand after `--`.
 
     >>> command_words("recover", ["orders-0"], ["--dry-run"])

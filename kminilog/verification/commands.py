@@ -14,7 +14,7 @@ The tests run every one of these commands. Source: ours.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from kminilog.errors import command_words
@@ -71,7 +71,7 @@ def quoted(word: str) -> str:
     return "$'" + "".join(c or f"\\x{b:02x}" for c, b in zip(plain, data, strict=True)) + "'"
 
 
-def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, Sequence[str], Sequence[str]]:
+def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, list[str], list[str]]:
     """Return the command, the names that it takes, and its options."""
     topic, partition = finding.topic, str(TopicPartition(finding.topic, finding.partition))
     is_of_files = (scope.get("against") or {}).get("format") != "dataframe"
