@@ -6,12 +6,16 @@ import resource
 import shutil
 import subprocess
 import sys
+from itertools import compress
 from pathlib import Path
 
+import click
 import pytest
 
 from kminilog import pages
-from kminilog.cli.shared.output_files import write_output
+from kminilog.cli.main import main
+from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
+from kminilog.cli.step.command import SCENES
 from tests.support.cli.command_line import (
     PROGRAM,
     CommandLine,
@@ -50,6 +54,79 @@ def test_page_that_is_too_long_is_written_and_said(orders, writer, tmp_path, mon
     told = f"kminilog: {page}: a long page, {size:,} bytes; name fewer topics for a shorter one\n"
     assert (run.code, run.err) == (0, told if limit == 1000 else "")
     assert ("This page is longer than" in page.read_text()) == (limit == 1000)
+
+
+# ---- one file for each option
+
+
+def options_of_outputs() -> dict[str, list[click.Option]]:
+    """The options of each command that name files to be written."""
+    found = {}
+    waiting: list[tuple[str, click.Command]] = [("", main)]
+    while waiting:
+        path, command = waiting.pop()
+        if isinstance(command, click.Group):
+            with click.Context(command) as ctx:
+                waiting += [
+                    (f"{path} {name}", below)
+                    for name in command.list_commands(ctx)
+                    if (below := command.get_command(ctx, name))
+                ]
+        is_output = [isinstance(each.type, OutputFile | OutputDirectory) for each in command.params]
+        found[path.strip()] = [*compress(command.params, is_output)]
+    return {path: options for path, options in found.items() if len(options) > 1}
+
+
+def test_commands_with_several_outputs_are_those_that_the_next_tests_try():
+    scenes = {f"step {name}": ["--svg", "--html"] for name in SCENES}
+    found = {
+        path: {each.opts[0] for each in options} for path, options in options_of_outputs().items()
+    }
+    assert found == {
+        "verify": {"--report", "--junit", "--findings"},
+        "course grade": {"--csv", "--html"},
+        **{path: set(options) for path, options in scenes.items()},
+    }
+
+
+SAME = [
+    ("verify", "--report out/x.jsonl --junit out/x.jsonl", "--report"),
+    ("verify", "--junit out/x.jsonl --report out/../out/x.jsonl", "--junit"),
+    ("verify", "--findings out/x.jsonl --junit out/link.jsonl", "--findings"),
+    ("verify", "--report linked/x.jsonl --findings out/x.jsonl", "--report"),
+    ("step murmur2", "--svg out --html out/murmur2-01.svg", "--svg"),
+    ("step murmur2", "--html linked/murmur2-01.svg --svg out", "--html"),
+    ("course grade submissions", "--csv out/index.html --html out", "--csv"),
+]
+
+
+@pytest.mark.parametrize(("command", "outputs", "other"), SAME)
+def test_two_outputs_into_one_file_are_refused(
+    orders, tmp_path, monkeypatch, command, outputs, other
+):
+    monkeypatch.chdir(tmp_path)
+    Path("submissions").mkdir()
+    Path("linked").symlink_to("out")
+    Path("out/link.jsonl").symlink_to("x.jsonl")
+    told = f"{other} writes this file, too; name another one"
+    assert_one_line(orders(*command.split(), *outputs.split()), 2, told)
+    assert contents(Path("out")) == {}
+
+
+def test_outputs_into_files_of_their_own_or_into_a_device_are_written(orders, tmp_path):
+    out = tmp_path / "out"
+    orders.ok("verify", "--report", out / "x.html", "--junit", out / "x.xml")
+    orders.ok("verify", "--report", "/dev/null", "--junit", "/dev/null")
+    orders.ok("step", "murmur2", "--svg", out, "--html", out / "page.html")
+    assert {"x.html", "x.xml", "page.html", "murmur2-01.svg"} <= contents(out).keys()
+
+
+@each_writer
+def test_output_whose_name_stands_for_stdout_is_refused(orders, writer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_one_line(orders(*writer, "-"), 2, "- is stdout, which has its own output; name a file")
+    assert orders(*writer, "./-").code == 0
+    assert Path("-").exists()
 
 
 # ---- never in a log dir

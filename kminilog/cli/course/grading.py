@@ -67,7 +67,7 @@ _SECONDS_BETWEEN_FILES = 2.0
 )
 @click.option(
     "--html",
-    type=OutputDirectory(),
+    type=OutputDirectory(".html", ".json"),
     help="Write into this directory a page for each student, and a results.json for Gradescope.",
 )
 @course_options

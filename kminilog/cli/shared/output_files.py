@@ -8,6 +8,7 @@
                            keeps the old bytes
     a device               is written to, not replaced
     where stdout goes      is refused: a file that is replaced would lose what was printed
+    named by two options   is refused: one would replace the other
 
 Every option that names such a file has the type `OutputFile`, or `OutputDirectory` for several, and
 every such file is written by `write_output`, or by `write_page`. Source: ours.
@@ -44,15 +45,16 @@ class OutputFile(click.ParamType[Path]):
         self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
     ) -> Path:
         """Return the path; a usage error if no file can have this name, or none should."""
-        if not str(value):
-            self.fail("the name is empty; name a file", param, ctx)
+        if str(value) in ("", "-"):
+            what = "- is stdout, which has its own output" if value else "the name is empty"
+            self.fail(f"{what}; name a file", param, ctx)
         if os.path.isdir(value):
             self.fail(f"{value} is a directory; name a file in it", param, ctx)
         directory = Path(value).absolute().parent
         if not directory.is_dir():
             self.fail(f"{value}: there is no directory {directory}; make it first", param, ctx)
         refuse_fifo(self, value, param, ctx)
-        if reason := _why_not(Path(value)):
+        if reason := _why_not(Path(value)) or _named_too(Path(value), None, param, ctx):
             self.fail(f"{value}: {reason}", param, ctx)
         if self._endings and Path(value).suffix.lower() not in self._endings:
             self.fail(f"{value}: its name must end in {' or '.join(self._endings)}", param, ctx)
@@ -60,7 +62,13 @@ class OutputFile(click.ParamType[Path]):
 
 
 class OutputDirectory(DirectoryName):
-    """A directory for several such files, which is made if it is not there."""
+    """A directory for several such files, which is made if it is not there.
+
+    The names of these files have the `endings`.
+    """
+
+    def __init__(self, *endings: str) -> None:
+        self._endings = endings
 
     def convert(
         self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
@@ -69,7 +77,7 @@ class OutputDirectory(DirectoryName):
         path = super().convert(value, param, ctx)
         if path.exists() and not path.is_dir():
             self.fail(f"{value} is a file; name a directory", param, ctx)
-        if reason := _why_not(path / "page"):
+        if reason := _why_not(path / "page") or _named_too(path, self._endings, param, ctx):
             self.fail(f"{value}: {reason}", param, ctx)
         return path
 
@@ -124,3 +132,29 @@ def _why_not(path: Path) -> str:
             if stat.S_ISREG(found.st_mode) and os.path.samestat(found, target.stat()):
                 return f"{stream} goes to this file; name another one"
     return ""
+
+
+def _named_too(
+    path: Path,
+    endings: tuple[str, ...] | None,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> str:
+    """Return why another option of the command may write the same file; empty if none does.
+
+    With `endings` the path is that of a directory for such files.
+    """
+    if ctx is None or param is None or _is_device(path):
+        return ""
+    mine = Path(os.path.realpath(path))
+    named: dict[str, tuple[Path, tuple[str, ...] | None]] = ctx.meta.setdefault(__name__, {})
+    named[param.opts[0]] = mine, endings
+    for option, (other, its_endings) in named.items():
+        is_same = mine == other and option != param.opts[0]
+        if is_same or _is_in(mine, other, its_endings) or _is_in(other, mine, endings):
+            return f"{option} writes this file, too; name another one"
+    return ""
+
+
+def _is_in(file: Path, directory: Path, endings: tuple[str, ...] | None) -> bool:
+    return directory in file.parents and file.suffix in (endings or ())

@@ -193,7 +193,7 @@ def _beside_option() -> click.Option:
 def _svg_option() -> click.Option:
     return click.Option(
         ["--svg"],
-        type=OutputDirectory(),
+        type=OutputDirectory(".svg"),
         metavar="DIR",
         help="Write the picture of each step to this directory, as a file for slides.",
     )
