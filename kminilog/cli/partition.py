@@ -20,7 +20,6 @@ import click
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option
 from kminilog.cli.shared.output import (
-    bytes_field,
     width,
     write_document,
     write_line,
@@ -32,6 +31,7 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
 from kminilog.course.steps.choice import Asked, document
 from kminilog.course.steps.text import step_command, step_lines
+from kminilog.json_fields import bytes_field
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path, make_partitioner

@@ -9,10 +9,10 @@ marks never stand inside a UTF-8 character. This module reads nothing. Source: o
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kminilog.json_fields import bytes_field
 from kminilog.text import printable
 
 EXCERPT_BYTES = 1000
@@ -304,20 +304,6 @@ def _boundary(data: bytes, at: int) -> int:
         if not _is_inside(data, place):
             return place
     return at
-
-
-def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
-    """Return bytes as a field of JSON: text if they are UTF-8, else Base64; null for None.
-
-    >>> bytes_field("key", b"ok"), bytes_field("key", b"\\xff"), bytes_field("key", None)
-    ({'key': 'ok'}, {'key_base64': '/w=='}, {'key': None})
-    """
-    if data is None:
-        return {name: None}
-    try:
-        return {name: data.decode()}
-    except UnicodeDecodeError:
-        return {f"{name}_base64": b64encode(data).decode("ascii")}
 
 
 def _as_hex(found: re.Match[str]) -> str:

@@ -39,8 +39,8 @@ class FindingPart:
 
     def add(self, finding: Finding, origin: Origin = NO_ORIGIN) -> None:
         """Write a finding, and where its record is. Raises OSError."""
-        if self._file is None:  # what is no UTF-8 in the name of a file becomes \\udcff, as in JSON
-            self._file = self._path.open("w", encoding="utf-8", errors="backslashreplace")
+        if self._file is None:
+            self._file = self._path.open("w", encoding="utf-8")
         self._file.write(json.dumps(row_of(finding, origin), ensure_ascii=False) + "\n")
 
     def close(self) -> str | None:

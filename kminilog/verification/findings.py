@@ -15,7 +15,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
-from kminilog.verification.both_sides import NEITHER_SIDE, BothSides, bytes_field
+from kminilog.json_fields import bytes_field, strict_json
+from kminilog.verification.both_sides import NEITHER_SIDE, BothSides
 
 SAMPLE_COUNT = 20
 _ID_BYTES = 12
@@ -190,6 +191,7 @@ ROW_TYPES = {
     "last_offset": int,
     "position": int,
     "source_file": str,
+    "source_file_base64": str,
     "source_line": int,
     "source_row": int,
     "source_position": int,
@@ -240,7 +242,7 @@ def row_of(finding: Finding, origin: Origin) -> dict[str, Any]:
     is_one = is_placed and finding.kind != FindingClass.MANIFEST_MISMATCH
     what = (finding.kind.value, finding.topic, finding.partition, *at, *of_source)
     told = repr((*what, None if is_one else finding.detail)).encode()
-    return {
+    row = {
         "id": blake2b(told, digest_size=_ID_BYTES).hexdigest(),
         "class": finding.kind.value,
         "severity": severity(finding.kind),
@@ -260,6 +262,8 @@ def row_of(finding: Finding, origin: Origin) -> dict[str, Any]:
         "differs": origin.differs,
         "detail": finding.detail,
     }
+    found: dict[str, Any] = strict_json(row)
+    return found
 
 
 # ---- few of many

@@ -101,14 +101,6 @@ def test_unexpected_error_is_one_line(orders, monkeypatch):
     assert_one_line(orders("ls"), 2, "ImportError: first that says something; `kminilog --debug")
 
 
-def test_json_of_a_log_dir_whose_name_is_not_utf8_can_be_read(tmp_path):
-    kminilog = CommandLine(tmp_path / "\udcff")
-    kminilog.ok("topic", "create", "t", "--partitions", 1)
-    run = kminilog.ok("verify", "--json", "--report", tmp_path / "report.json")
-    assert json.loads(run.out_bytes.decode())["scope"]["log_dir"] == str(kminilog.log_dir)
-    assert (tmp_path / "report.json").read_bytes() == run.out_bytes
-
-
 def test_debug_shows_the_traceback(orders):
     run = orders("--debug", "find", "nothing-0", "1")
     assert run.code == 2

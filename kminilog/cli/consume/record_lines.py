@@ -15,8 +15,9 @@ from functools import partial
 from typing import NoReturn
 
 from kminilog.cli.shared.options import unescaped
-from kminilog.cli.shared.output import bytes_field, write_bytes, write_record
+from kminilog.cli.shared.output import write_bytes, write_record
 from kminilog.consumer.interface import ConsumerRecord
+from kminilog.json_fields import bytes_field
 from kminilog.text import printable_bytes
 
 WriteRecord = Callable[[ConsumerRecord], None]

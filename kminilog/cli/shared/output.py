@@ -5,9 +5,10 @@ Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stder
 value is text where its bytes are valid UTF-8, else Base64 under another name; a missing one is
 null. Characters that could deceive a terminal are escaped here (text.py), whatever their
 origin: a key, a broken settings file, the exception of a plugin. A byte of a file name that is not
-UTF-8 is escaped, too. Only the bytes of messages go unchanged into a pipe or a file.
+UTF-8 is escaped in a sentence, and Base64 in a field of its own (json_fields.py). Only the bytes of
+messages go unchanged into a pipe or a file.
 
-    "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
+    "key": "text"        "key_base64": "/w=="        "key": null        "log_dir_base64": "Yf8="
 
 A `StyledText` has colours if stdout is a terminal and NO_COLOR is not set. Without them it is the
 same. On a terminal, lines and tables are as wide as it is; elsewhere a table has 80 columns, and a
@@ -19,13 +20,13 @@ import json
 import os
 import shutil
 import sys
-from binascii import b2a_base64
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from kminilog.errors import KMiniLogError, RetriableError, in_words
 from kminilog.format.names import TopicPartition
+from kminilog.json_fields import strict_json
 from kminilog.storage.notices import Gap, OnGap
 from kminilog.text import (
     BAD,
@@ -146,10 +147,15 @@ def write_record(record: dict[str, Any]) -> None:
 def json_bytes(document: Any, *, indent: int | None = None) -> bytes:
     r"""Return JSON as UTF-8, special characters escaped; its meaning is the same.
 
+    Any strict parser reads it: see `strict_json`. Raises ValueError for a number that JSON lacks.
+
     >>> json_bytes(["\u00e4", "\udcff\x9b"])
-    b'["\xc3\xa4", "\\udcff\\u009b"]'
+    b'["\xc3\xa4", "\\\\udcff\\u009b"]'
     """
-    return printable_json(json.dumps(document, indent=indent, ensure_ascii=False)).encode()
+    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+        return json_bytes(strict_json(document), indent=indent)
+    return printable_json(text).encode()
 
 
 def flush() -> None:
@@ -230,19 +236,3 @@ def gap_teller() -> OnGap:
             warn(str(gap))
 
     return tell
-
-
-def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
-    """Return the JSON field of a key or value.
-
-    >>> bytes_field("key", "ä".encode()), bytes_field("key", b""), bytes_field("key", None)
-    ({'key': 'ä'}, {'key': ''}, {'key': None})
-    >>> bytes_field("key", bytes([255]))
-    {'key_base64': '/w=='}
-    """
-    if data is None:
-        return {name: None}
-    try:
-        return {name: data.decode()}
-    except UnicodeDecodeError:
-        return {f"{name}_base64": b2a_base64(data, newline=False).decode("ascii")}

@@ -252,7 +252,7 @@ def _save(
         elif suffix in (".html", ".htm"):
             write_page(report_file, _page(report, log_dir))
         else:
-            text = report.to_text().encode("utf-8", "surrogateescape")
+            text = report.to_text().encode(errors="backslashreplace")
             write_output(report_file, text + b"\n")
     if junit_file:
         from kminilog.verification.junit_report import render_junit

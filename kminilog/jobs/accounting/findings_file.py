@@ -45,8 +45,9 @@ class FindingsFile:
         if self._is_parquet:
             import pyarrow.parquet as pq
 
-            with pq.ParquetFile(self.path) as file:
-                for batch in file.iter_batches():
+            # pyarrow itself opens no file whose name is not UTF-8.
+            with self.path.open("rb") as file, pq.ParquetFile(file) as table:
+                for batch in table.iter_batches():
                     yield from batch.to_pylist()
             return
         with self.path.open(encoding="utf-8") as lines:

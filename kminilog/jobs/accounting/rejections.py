@@ -30,6 +30,7 @@ from kminilog.jobs.accounting.rows import Bits, Integers
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import SourceFile, files_outside
+from kminilog.json_fields import file_names
 from kminilog.storage.files import regular_status
 from kminilog.storage.publish.manifests import Manifest, quarantine_path
 
@@ -147,7 +148,7 @@ def _record(
     with suppress(ValueError, KeyError, TypeError):
         record: dict[str, Any] = orjson.loads(line)
         within = record["position"] if order.by_position else record["row"] - 1
-        number = ranks[_real_path(record["file"])] << order.shift | int(within)
+        number = ranks[_real_path(file_names(record)["file"])] << order.shift | int(within)
         return number, _bytes_of(record, "key"), _bytes_of(record, "value")
     return None
 

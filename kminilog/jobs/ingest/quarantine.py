@@ -32,6 +32,7 @@ from kminilog.format.message import encoded_bytes
 from kminilog.jobs.source.description import Place, Source, locations
 from kminilog.jobs.source.places import PLACE_COLUMNS
 from kminilog.jobs.source.source_files import SourceFile
+from kminilog.json_fields import bytes_field, strict_json
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming
 from kminilog.storage.topics import Topic
@@ -145,7 +146,7 @@ def write_quarantine(
     records = heapq.merge(*map(_read_part, parts), key=itemgetter(0))
     with naming(path), open(path, "w", encoding="utf-8") as file:
         for record in _with_lines(source, files, records):
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            file.write(json.dumps(strict_json(record), ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -154,20 +155,22 @@ def _read_part(part: RejectedPart) -> Iterator[tuple[Place, Record]]:
     with open(part.path, encoding="ascii") as file:
         for line in file:
             place, reason, key, value = json.loads(line)
-            yield Place(*place), {"reason": reason, **_told("key", key), **_told("value", value)}
+            yield (
+                Place(*place),
+                {
+                    "reason": reason,
+                    **bytes_field("key", _decoded(key)),
+                    **bytes_field("value", _decoded(value)),
+                },
+            )
 
 
 def _encoded(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
 
-def _told(name: str, encoded: str | None) -> Record:
-    if encoded is None:
-        return {name: None}
-    try:
-        return {name: b64decode(encoded).decode()}
-    except UnicodeDecodeError:
-        return {f"{name}_base64": encoded}
+def _decoded(encoded: str | None) -> bytes | None:
+    return None if encoded is None else b64decode(encoded)
 
 
 def _with_lines(

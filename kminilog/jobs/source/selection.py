@@ -26,8 +26,17 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.places import PLACE_COLUMNS, Integers, Order, places_of
 from kminilog.jobs.source.source_files import SourceFile
+from kminilog.json_fields import file_names
 
-_FIELDS = ("class", "topic", "source_file", "source_row", "source_position", "source_digest")
+_FIELDS = (
+    "class",
+    "topic",
+    "source_file",
+    "source_file_base64",
+    "source_row",
+    "source_position",
+    "source_digest",
+)
 _ALWAYS = {"class", "topic"}
 _MISSING = "missing"
 _DIGEST = re.compile("([0-9a-f]{16})-([0-9a-f]{16})")
@@ -177,7 +186,7 @@ def selected(source: Source, files: Sequence[SourceFile], columns: Any) -> Selec
 
 def _record(path: str, row: Mapping[str, Any], source: Source) -> tuple[str, int]:
     """Return the real path of a record's file, and the number of the record in it."""
-    name = row.get("source_file")
+    name = file_names(row).get("source_file")
     if not isinstance(name, str):
         raise SourceError(path, reason="a record is missing, but it does not say from which file")
     within = _whole(path, row, "source_row" if source.has_rows else "source_position")
@@ -211,7 +220,7 @@ def _rows(path: str) -> Iterator[Mapping[str, Any]]:
     """Yield the findings of a file."""
     try:
         if Path(path).suffix.lower() == ".parquet":
-            with pq.ParquetFile(path) as table:
+            with open(path, "rb") as file, pq.ParquetFile(file) as table:
                 names = [name for name in _FIELDS if name in table.schema_arrow.names]
                 if not {*names} >= _ALWAYS:
                     raise ValueError("it lacks columns of findings")

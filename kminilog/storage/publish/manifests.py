@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, check_topic
+from kminilog.json_fields import file_names, strict_json
 from kminilog.storage.files import (
     check_real_directory,
     names_in,
@@ -121,6 +122,7 @@ class Manifest:
     def to_bytes(self) -> bytes:
         """Return the content of its file."""
         document = {name: value for name, value in vars(self).items() if name != "joins" or value}
+        document["facts"] = strict_json(self.facts)
         return json.dumps(document, indent=2, default=vars).encode()
 
 
@@ -202,6 +204,8 @@ def _manifest(document: Any) -> Manifest:
     check_job_id(job_id)
     check_topic(topic)
     facts = typed(document["facts"], dict)
+    if isinstance(facts.get("source"), dict):
+        facts["source"] = file_names(facts["source"])
     for name, kinds in _FACT_TYPES.items():
         if name in facts and type(facts[name]) not in kinds:
             raise ValueError(f"{name} is {facts[name]!r}")
