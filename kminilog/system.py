@@ -34,7 +34,7 @@ class SystemClock:
 
     def now_ms(self) -> int:
         """Return the time."""
-        return self.now_ns() // 1_000_000
+        return (self._start_ns + time.monotonic_ns()) // 1_000_000
 
     def now_ns(self) -> int:
         """Return the time in nanoseconds."""
@@ -48,8 +48,9 @@ class SystemClock:
 class Repeating:
     """A background thread that calls `work` again and again; leaving the `with` block stops it.
 
-    `work` returns whether it made progress. If not, the thread pauses before the next call; `wake`
-    ends the pause. An exception ends the thread, which then calls `on_error`; `stop` raises it.
+    `work` returns whether it made progress. If not, the thread pauses before the next call, for as
+    many seconds as `pause` then says; `wake` ends it. An exception ends the thread, which then
+    calls `on_error`; `stop` raises it.
     """
 
     def __init__(
@@ -57,12 +58,12 @@ class Repeating:
         work: Callable[[], object],
         *,
         name: str,
-        pause_seconds: float,
+        pause: Callable[[], float] = lambda: POLL_SECONDS,
         on_error: Callable[[], object] = lambda: None,
     ) -> None:
         self._work = work
         self._on_error = on_error
-        self._pause_seconds = pause_seconds
+        self._pause = pause
         self._wakes = Event()
         self._is_ending = False
         self._error: BaseException | None = None
@@ -104,7 +105,7 @@ class Repeating:
         try:
             while not self._is_ending:
                 if not self._work():
-                    self._wakes.wait(self._pause_seconds)
+                    self._wakes.wait(self._pause())
                     self._wakes.clear()
         except BaseException as error:  # noqa: BLE001 - raised again by stop
             self._error = error

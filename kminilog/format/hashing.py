@@ -11,6 +11,7 @@ import struct
 _SEED = 0x9747B28C
 _MULTIPLIER = 0x5BD1E995
 _MASK = 0xFFFFFFFF
+_WORD = struct.Struct("<I")
 
 
 def murmur2(data: bytes) -> int:
@@ -22,7 +23,7 @@ def murmur2(data: bytes) -> int:
     length = len(data)
     whole = length & ~3
     h = _SEED ^ length
-    for (word,) in struct.iter_unpack("<I", data[:whole]):
+    for (word,) in _WORD.iter_unpack(data[:whole]):
         k = word * _MULTIPLIER & _MASK
         h = (h * _MULTIPLIER ^ (k ^ k >> 24) * _MULTIPLIER) & _MASK
     tail = data[whole:]

@@ -128,6 +128,8 @@ def checked_partition(
     Raises UnknownTopicOrPartitionError if not, or if the topic is unknown; then it does not ask.
     Exceptions of the partitioner pass through.
     """
-    partitions_of(topic, cluster)
+    partitions = len(partitions_of(topic, cluster))
     chosen = partitioner.partition(topic, key, key_bytes, value, value_bytes, cluster)
+    if type(chosen) is int and 0 <= chosen < partitions:
+        return chosen
     return check_partition(topic, chosen, cluster)

@@ -82,9 +82,8 @@ class Accumulator:
         within max.block.ms, ValueError for a record above buffer.memory, and ClientClosedError.
         """
         with self._lock:
-            self._refuse_if_closed()
             batch = self._batch_with_room(topic_partition, size_bytes)
-            if batch:
+            if batch:  # so it is not closed: `close` leaves no batch
                 batch.append(key, value, waiting)
                 return Appended(batch.is_full, is_batch_new=False)
         # Not under the lock: the thread that drains needs it to bring memory back.
@@ -107,11 +106,13 @@ class Accumulator:
 
     def _batch_with_room(self, topic_partition: TopicPartition, size_bytes: int) -> Batch | None:
         queue = self._queues.get(topic_partition)
-        batch = queue[-1] if queue else None
-        if batch and not batch.has_room(size_bytes):
-            batch.close()
+        if not queue:
             return None
-        return batch
+        batch = queue[-1]
+        if batch.has_room(size_bytes):
+            return batch
+        batch.close()
+        return None
 
     # ---- for the one who delivers batches
 

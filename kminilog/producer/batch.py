@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from kminilog.format.dialect import KAFKA
-from kminilog.format.message import encode, encoded_bytes
+from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.producer.record import NO_OFFSET, RecordMetadata
 
@@ -39,15 +39,6 @@ class Waiting(NamedTuple):
 
     future: SendFuture
     callback: Callback | None
-
-
-def request_bytes(key: bytes | None, value: bytes | None) -> int:
-    """Return how many bytes a record takes in a batch.
-
-    >>> request_bytes(b"key", b"value")
-    34
-    """
-    return encoded_bytes(KAFKA, key, value)
 
 
 class Batch:

@@ -70,6 +70,10 @@ class ProducerInterceptors:
         self._interceptors = tuple(interceptors)
         self._on_error = on_error
 
+    def __bool__(self) -> bool:
+        """Tell if there are any."""
+        return bool(self._interceptors)
+
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """Return the record as the chain has changed it; the record itself if all of them fail."""
         for interceptor in self._interceptors:

@@ -190,7 +190,6 @@ class ManualProducer(ProducerCore):
             name = complete["partitioner.class"]
             partitioner = make_partitioner(name, complete, chance=chance, clock=clock)
         self._stalls = Stalls()
-        self._tell_choice = on_choice
         super().__init__(
             cluster,
             complete,
@@ -198,6 +197,7 @@ class ManualProducer(ProducerCore):
             clock=clock,
             alongside=alongside,
             on_error=on_error,
+            on_choice=on_choice,
         )
 
     def step(self) -> DeliveryStep:
@@ -210,10 +210,6 @@ class ManualProducer(ProducerCore):
         served = _leaders(cluster, [batch.topic_partition for batch in step.sent])
         self._stalls.note(self._clock.now_ms(), ready=ready, served=served)
         return step
-
-    def _on_choice(self, record: ProducerRecord, partition: int) -> None:
-        if self._tell_choice:
-            self._tell_choice(record, partition)
 
     def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
         if error is None:

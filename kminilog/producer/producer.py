@@ -21,10 +21,12 @@ from kminilog.clock import Clock
 from kminilog.cluster.metadata import PartitionInfo
 from kminilog.cluster.requests import Cluster
 from kminilog.errors import ClientClosedError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.accumulator import Accumulator
-from kminilog.producer.batch import Batch, Callback, SendFuture, Waiting, request_bytes
+from kminilog.producer.batch import Batch, Callback, SendFuture, Waiting
 from kminilog.producer.buffer_pool import BufferPool, PoolMetrics, WaitCondition
 from kminilog.producer.delivery import Delivery, DeliveryReport, DeliverySettings, DeliveryStep
 from kminilog.producer.interceptors import ProducerInterceptors
@@ -83,7 +85,8 @@ class ProducerCore:
 
     `config` is complete (`producer_settings`). While the producer waits it calls `alongside`, which
     lets others work and returns whether they did, as `cluster.replicate` does. `on_error` gets a
-    line if a callback or a hook of a partitioner raises; no record is affected.
+    line if a callback or a hook of a partitioner raises; no record is affected. `on_choice` gets
+    each record and its partition.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class ProducerCore:
         clock: Clock,
         alongside: Callable[[], object],
         on_error: Callable[[str], object],
+        on_choice: Callable[[ProducerRecord, int], object] | None = None,
     ) -> None:
         self.config = config
         self._cluster = cluster
@@ -104,6 +108,7 @@ class ProducerCore:
         self.is_ready = False
         """Whether a batch has begun, or got full, since the last step."""
         self._on_error = on_error
+        self._on_choice = on_choice
         self._interceptors = parts.interceptors
         self._serialize_key, self._serialize_value = parts.serialize_key, parts.serialize_value
         self.pool = self._make_pool(parts.metrics)
@@ -162,11 +167,12 @@ class ProducerCore:
     def _append(self, record: ProducerRecord, callback: Callback | None) -> SendFuture:
         key_bytes = self._serialize_key(record.topic, record.key)
         value_bytes = self._serialize_value(record.topic, record.value)
-        size_bytes = request_bytes(key_bytes, value_bytes)
+        size_bytes = encoded_bytes(KAFKA, key_bytes, value_bytes)
         cluster = self._cluster.metadata()
         at_ms = self._clock.now_ms() if record.timestamp_ms is None else record.timestamp_ms
         partition = self._routing.choose(record, at_ms, key_bytes, value_bytes, cluster, size_bytes)
-        self._on_choice(record, partition)
+        if self._on_choice:
+            self._on_choice(record, partition)
         waiting = Waiting(SendFuture(), callback)
         place = TopicPartition(record.topic, partition)
         is_full, is_new = self._accumulator.append(
@@ -246,9 +252,6 @@ class ProducerCore:
     def _new_condition(self, lock: Lock) -> WaitCondition:
         return SteppingCondition(lock, self._drive, self._clock)
 
-    def _on_choice(self, record: ProducerRecord, partition: int) -> None:
-        """Called when a record has its partition; a producer that logs tells it."""
-
     def _on_batch(self) -> None:
         """Called when a batch has begun or is full; a producer with a thread wakes it."""
 
@@ -265,11 +268,13 @@ class ProducerCore:
         """
         places = batch.metadata(first_offset)
         in_doubt = (RecordMetadata(*batch.topic_partition, offset) for offset in batch.in_doubt)
+        has_interceptors = bool(self._interceptors)
         stop: BaseException | None = None
         for (future, callback), place in zip(batch.records, places, strict=True):
             try:
                 try:
-                    self._tell(callback, place, error)
+                    if callback or has_interceptors:
+                        self._tell(callback, place, error)
                 finally:
                     if error:
                         future.in_doubt = next(in_doubt, None)

@@ -5,8 +5,7 @@ know threads, so a lock here lets in one thread at a time. Source: S0 7, S2 3; K
 KafkaProducer.partition.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from threading import Lock
 
 from kminilog.cluster.metadata import ClusterMetadata
@@ -72,15 +71,15 @@ class Routing:
     ) -> None:
         """Tell the partitioner that a record is in a batch, unless the record named a partition."""
         if record.partition is None:
-            with self._lock, self._noting_errors():
-                self._partitioner.on_appended(
-                    record.topic,
-                    partition,
-                    size_bytes,
-                    has_key=record.key is not None,
-                    is_batch_full=is_batch_full,
-                    cluster=cluster,
-                )
+            self._tell(
+                self._partitioner.on_appended,
+                record.topic,
+                partition,
+                size_bytes,
+                has_key=record.key is not None,
+                is_batch_full=is_batch_full,
+                cluster=cluster,
+            )
 
     def on_queues(
         self,
@@ -89,24 +88,21 @@ class Routing:
         cluster: ClusterMetadata,
     ) -> None:
         """Tell the partitioner how many batches wait, and which partitions' leaders are stalled."""
-        with self._lock, self._noting_errors():
-            for topic, sizes in queue_sizes.items():
-                self._partitioner.on_queues(topic, sizes, cluster, stalled=stalled[topic])
+        for topic, sizes in queue_sizes.items():
+            self._tell(self._partitioner.on_queues, topic, sizes, cluster, stalled=stalled[topic])
 
     def on_failure(self) -> None:
         """Tell the partitioner that the metadata is refreshed, because sending has failed."""
-        with self._lock, self._noting_errors():
-            self._partitioner.on_metadata_refresh()
+        self._tell(self._partitioner.on_metadata_refresh)
 
     def close(self) -> None:
         """Close the partitioner."""
-        with self._lock, self._noting_errors():
-            self._partitioner.close()
+        self._tell(self._partitioner.close)
 
-    @contextmanager
-    def _noting_errors(self) -> Iterator[None]:
-        """Hand an exception of a hook to `on_error`, so that it harms no record."""
+    def _tell(self, hook: Callable[..., object], *told: object, **named: object) -> None:
+        """Call a hook; an exception goes to `on_error`, so that it harms no record."""
         try:
-            yield
+            with self._lock:
+                hook(*told, **named)
         except Exception as error:  # noqa: BLE001 - it may be the user's
             self._on_error(f"partitioner: {error}")

@@ -20,10 +20,11 @@ from kminilog.system import POLL_SECONDS, Repeating, SystemClock
 
 def replicating(replicate: Callable[[], object]) -> Repeating:
     """Return a thread in which the followers of a cluster pull: give it `cluster.replicate`."""
-    return Repeating(replicate, name="kminilog-followers", pause_seconds=POLL_SECONDS)
+    return Repeating(replicate, name="kminilog-followers")
 
 
 _PATIENCE_SECONDS = 1.0
+_LONGEST_PAUSE_MS = 10  # a call that waits for memory makes batches ready, and wakes nobody
 
 
 class Producer(ManualProducer):
@@ -63,7 +64,7 @@ class Producer(ManualProducer):
         self._sender = Repeating(
             self._work,
             name="kminilog-sender",
-            pause_seconds=POLL_SECONDS,
+            pause=self._pause_seconds,
             on_error=lambda: self._delivery.abort(ClientClosedError("producer")),
         )
 
@@ -82,6 +83,14 @@ class Producer(ManualProducer):
         is_busy = any(self.step())
         self._ended += 1
         return is_busy
+
+    def _pause_seconds(self) -> float:
+        """Return how long there is nothing to do, unless a batch begins or gets full."""
+        if self._delivery.is_waiting:
+            return POLL_SECONDS
+        due_ms = self._accumulator.next_due_ms()
+        wait_ms = _LONGEST_PAUSE_MS if due_ms is None else due_ms - self._clock.now_ms()
+        return max(POLL_SECONDS, min(wait_ms, _LONGEST_PAUSE_MS) / 1000)
 
     def _new_condition(self, lock: Lock) -> Condition:
         return Condition(lock)

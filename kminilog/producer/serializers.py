@@ -76,30 +76,32 @@ def built_in_serializer(name: str, setting: str) -> Serializer | None:
     b'\\xff\\xff\\xff\\xfe'
     """
     encode = _ENCODERS.get(name)
-    return encode and Serializer(name, setting, lambda _, data: encode(data))
+    return encode and Serializer(name, setting, encode)
 
 
 class _NotTakenError(Exception):
     """The reason why a built-in serialiser refuses a key or a value."""
 
 
-def _encode_bytes(data: object) -> bytes | None:
-    if data is not None and not isinstance(data, bytes | bytearray):
+def _encode_bytes(_: str, data: object) -> bytes | None:
+    if data is None or isinstance(data, bytes):
+        return data
+    if not isinstance(data, bytearray):
         raise _NotTakenError(f"{type(data).__name__} is not bytes")
-    return None if data is None else bytes(data)
+    return bytes(data)
 
 
-def _encode_string(data: object) -> bytes | None:
+def _encode_string(_: str, data: object) -> bytes | None:
     if data is not None and not isinstance(data, str):
         raise _NotTakenError(f"{type(data).__name__} is no text")
     return None if data is None else data.encode()
 
 
-def _encode_text_or_bytes(data: object) -> bytes | None:
-    return _encode_string(data) if isinstance(data, str) else _encode_bytes(data)
+def _encode_text_or_bytes(topic: str, data: object) -> bytes | None:
+    return (_encode_string if isinstance(data, str) else _encode_bytes)(topic, data)
 
 
-def _encode_integer(data: object) -> bytes | None:
+def _encode_integer(_: str, data: object) -> bytes | None:
     if data is None:
         return None
     if not isinstance(data, int) or isinstance(data, bool):
@@ -109,7 +111,7 @@ def _encode_integer(data: object) -> bytes | None:
     return data.to_bytes(4, "big", signed=True)
 
 
-_ENCODERS: dict[str, Callable[[object], bytes | None]] = {
+_ENCODERS: dict[str, Callable[[str, object], bytes | None]] = {
     "bytes": _encode_bytes,
     "string": _encode_string,
     "text-or-bytes": _encode_text_or_bytes,

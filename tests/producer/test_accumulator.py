@@ -8,17 +8,17 @@ from kminilog.clock import ManualClock
 from kminilog.config import complete_config
 from kminilog.errors import BufferExhaustedError, ClientClosedError
 from kminilog.format.dialect import KAFKA
-from kminilog.format.message import scan
+from kminilog.format.message import encoded_bytes, scan
 from kminilog.format.names import TopicPartition
 from kminilog.producer.accumulator import Accumulator
-from kminilog.producer.batch import Batch, SendFuture, Waiting, request_bytes
+from kminilog.producer.batch import Batch, SendFuture, Waiting
 from kminilog.producer.buffer_pool import BufferPool
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.producer import SteppingCondition
 from kminilog.producer_settings import PRODUCER_SETTINGS
 
 ORDERS_0, ORDERS_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
-MESSAGE_BYTES = request_bytes(None, b"value")
+MESSAGE_BYTES = encoded_bytes(KAFKA, None, b"value")
 
 
 class Bench:
@@ -44,7 +44,7 @@ class Bench:
         self.clock.sleep_ms(until_ms - self.clock.now_ms())
 
     def append(self, place: TopicPartition = ORDERS_0, value: bytes = b"value"):
-        size_bytes = request_bytes(None, value)
+        size_bytes = encoded_bytes(KAFKA, None, value)
         return self.accumulator.append(place, None, value, size_bytes, Waiting(SendFuture(), None))
 
 
@@ -61,7 +61,7 @@ def test_batch_carries_its_records_as_messages_of_format_v0_counted_from_0():
     assert [(m.offset, m.key, m.value) for m in messages] == [
         (offset, *record) for offset, record in enumerate(records)
     ]
-    assert batch.size_bytes == sum(request_bytes(*record) for record in records)
+    assert batch.size_bytes == sum(encoded_bytes(KAFKA, *record) for record in records)
 
 
 def test_append_fills_a_batch_before_it_begins_the_next():

@@ -1,11 +1,16 @@
 """The producer, driven by hand, on a real cluster."""
 
 import socket
+import sys
+from collections import Counter
 from random import Random
 from typing import ClassVar
 
 import pytest
 
+from kminilog.clock import ManualClock
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.cluster.requests import Produced
 from kminilog.errors import (
     BufferExhaustedError,
     ClientClosedError,
@@ -22,6 +27,7 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from tests.support.producer.small_cluster import TOPIC, SmallCluster, small_cluster
 
@@ -850,3 +856,34 @@ def test_interceptor_may_set_the_timestamp(spread):
         producer.send(ProducerRecord(TOPIC))
         assert producer.flush()
     assert producer.batch_counts.of(TopicPartition(TOPIC, 1)).records == 1
+
+
+# ---- what a record costs
+
+
+class Acknowledging:
+    """A cluster that acknowledges each batch at once, and keeps nothing."""
+
+    def __init__(self):
+        self._metadata = ClusterMetadata.of_one_topic(TOPIC, range(3))
+
+    def metadata(self):
+        return self._metadata
+
+    def produce(self, topic_partition, data, *, acks):
+        return Produced(0, 0, leader=0, leader_epoch=0)
+
+
+def test_record_on_its_way_to_its_future_calls_few_functions():
+    config = {"linger.ms": LONG_MS}
+    producer = ManualProducer(Acknowledging(), config, clock=ManualClock(1), chance=Random(1))
+    events = Counter()
+    sys.setprofile(lambda frame, event, argument: events.update([event]))
+    try:
+        for number in range(1_000):
+            producer.send(ProducerRecord(TOPIC, b"%d" % number, bytes(100)))
+        producer.flush()
+    finally:
+        sys.setprofile(None)
+    assert producer.report.acknowledged == 1_000
+    assert events["call"] < 60 * 1_000

@@ -126,7 +126,7 @@ def test_repeating_works_until_it_is_stopped_and_raises_what_ended_it():
         done.set()
         raise OSError("no space")
 
-    repeating = Repeating(work, name="test", pause_seconds=0.001)
+    repeating = Repeating(work, name="test")
     assert done.wait()
     with pytest.raises(OSError, match="no space"):
         repeating.stop()

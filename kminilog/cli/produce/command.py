@@ -218,6 +218,8 @@ def _send_all(producer: ManualProducer, source: _Source, sent: SentLines) -> Non
             producer.flush()
         elif producer.is_ready and not has_thread:
             _send_full_batches(producer)
+        elif not has_thread:
+            continue  # no batch was sent, so nobody knows more
         sent.add_done()
     if line is None:
         _check_partition(source.topic, source.partition)
