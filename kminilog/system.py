@@ -1,13 +1,16 @@
-"""The machine's clock, and background threads: modules of the kind `edge` pass them to the rest.
+"""The machine's clock and randomness, and threads, which others get as arguments.
 
 Source: ours; Kafka: SystemTime, ShutdownableThread.
 """
 
 import time
 from collections.abc import Callable
+from random import SystemRandom
 from threading import Event, Thread, current_thread
 
 POLL_SECONDS = 0.001
+SYSTEM_CHANCE = SystemRandom()
+"""Draws what nobody can repeat: the default where no seed is given."""
 
 
 class WallClock:

@@ -1,6 +1,5 @@
 """`kminilog topic`: create, list, describe, alter and delete topics."""
 
-import random
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -41,7 +40,7 @@ from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
-from kminilog.storage.topics import Topic, new_topic_id, read_topic
+from kminilog.storage.topics import Topic, read_topic
 from kminilog.text import count, table
 
 
@@ -86,17 +85,15 @@ def create(
     if replicas is not None and not is_cluster():
         raise click.UsageError("--replicas needs --cluster: a log dir has one copy")
     changes = parse_config(config, TOPIC_SETTINGS)
-    settings, topic_id = topic_settings(changes), new_topic_id(random.Random())
-    topic = Topic(name, partitions, dialect or DOCUMENTED, settings, topic_id=topic_id)
-    existing = _existing(log_dir_path, name) if is_kept else None
-    if existing is None:
+    topic = Topic(name, partitions, dialect or DOCUMENTED, topic_settings(changes))
+    existing = made = _existing(log_dir_path, name) if is_kept else None
+    if made is None:
         try:
-            _create(log_dir_path, topic, 1 if replicas is None else replicas)
+            made = _create(log_dir_path, topic, 1 if replicas is None else replicas)
         except TopicExistsError:
-            existing = _existing(log_dir_path, name) if is_kept else None
-            if existing is None:
+            existing = made = _existing(log_dir_path, name) if is_kept else None
+            if made is None:
                 raise
-    made = existing or topic
     if existing:
         others = _other_copies(log_dir_path, existing, replicas)
         warn_all(_differences(existing, topic, dialect, changes, others))
@@ -147,20 +144,15 @@ def _differences(
     return [f"{told}: {'; '.join(found)}"] if found else []
 
 
-def _create(log_dir_path: Path, topic: Topic, replicas: int) -> None:
+def _create(log_dir_path: Path, topic: Topic, replicas: int) -> Topic:
     if is_cluster():
         from kminilog.cli.shared.clusters import create_in_cluster
 
-        create_in_cluster(log_dir_path, topic, replicas)
-    else:
-        _create_in_log_dir(log_dir_path, topic)
-
-
-def _create_in_log_dir(log_dir_path: Path, topic: Topic) -> None:
+        return create_in_cluster(log_dir_path, topic, replicas)
     with open_writer(log_dir_path, create=True) as writer:
         warn_all(writer.warnings)
         with working_if_long(f"Creating {topic.name}") as at:
-            writer.create_topic(topic, progress=at)
+            return writer.create_topic(topic, progress=at)
 
 
 @command.command("list", epilog=example("kminilog topic list"))

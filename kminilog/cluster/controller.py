@@ -27,7 +27,7 @@ from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 from typing import NamedTuple
 
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.cluster.broker import Broker, take_back
 from kminilog.cluster.controller_state import ControllerState
 from kminilog.cluster.leadership import Leadership, node_of, partition_info, settle, with_in_sync
@@ -43,7 +43,8 @@ from kminilog.errors import (
 )
 from kminilog.format.names import TopicPartition
 from kminilog.storage.partition_directories import Progress
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, with_topic_id
+from kminilog.system import SYSTEM_CHANCE
 
 # ---- the replicas of a new topic
 
@@ -204,19 +205,26 @@ class Controller:
     # ---- topics and partitions
 
     def create_topic(
-        self, topic: Topic, replication_factor: int = 1, progress: Progress | None = None
-    ) -> None:
-        """Make a topic; `place_replicas` places its replicas over the brokers that run.
+        self,
+        topic: Topic,
+        replication_factor: int = 1,
+        progress: Progress | None = None,
+        *,
+        chance: Chance = SYSTEM_CHANCE,
+    ) -> Topic:
+        """Make a topic and return it; `place_replicas` places its replicas over running brokers.
 
-        Once it returns, the topic survives a power failure; a crash before that leaves none, or one
-        that the next attempt takes over; an interrupt leaves none. `progress` is as in Broker.
-        Raises TopicExistsError; ValueError for a factor below 1 or above the number of brokers up.
+        `chance` draws its id, unless it has one; all brokers store the same one. Once this returns,
+        the topic survives a power failure; a crash before that leaves none, or one that the next
+        attempt takes over; an interrupt leaves none. `progress` is as in Broker. Raises
+        TopicExistsError; ValueError for a factor below 1 or above the number of brokers up.
         """
         with self._lock:
             if self._is_closed:
                 raise ClientClosedError("cluster")
             if topic.name in self._state.topics:
                 raise TopicExistsError(topic.name, remedy="choose another name")
+            topic = with_topic_id(topic, chance)
             running = sorted(self._running())
             placed = place_replicas(topic.partitions, replication_factor, running)
             partitions = dict(zip(topic.all_partitions(), placed, strict=True))
@@ -230,6 +238,7 @@ class Controller:
                 raise
             led = {name: Leadership.of_new_partition(nodes) for name, nodes in partitions.items()}
             self._record(led, topic=topic)
+            return topic
 
     def topic_id(self, name: str) -> str | None:
         """Return the identity of a topic; UnknownTopicOrPartitionError if there is none."""

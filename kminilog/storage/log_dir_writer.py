@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from kminilog.clock import Chance
 from kminilog.errors import (
     CorruptLogError,
     KMiniLogError,
@@ -39,7 +40,15 @@ from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, describe, plan_recovery
 from kminilog.storage.reserve import keep_reserve
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner
-from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
+from kminilog.storage.topics import (
+    TOPIC_SUFFIX,
+    Topic,
+    read_topic,
+    read_topics,
+    with_topic_id,
+    write_topic,
+)
+from kminilog.system import SYSTEM_CHANCE
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
@@ -131,10 +140,12 @@ class LogDirWriter(LogDir):
         base_offset: int = 0,
         bare: Collection[TopicPartition] = (),
         progress: Progress | None = None,
-    ) -> None:
-        """Create a topic with empty partitions; their first messages get `base_offset`.
+        chance: Chance = SYSTEM_CHANCE,
+    ) -> Topic:
+        """Create a topic with empty partitions, and return it; first messages get `base_offset`.
 
-        A partition that is `bare` gets no segment: a job is about to publish one.
+        `chance` draws its id, unless it has one: so nobody takes it for an earlier topic of that
+        name. A partition that is `bare` gets no segment: a job is about to publish one.
         Writes the settings last: after a crash before that, there is no topic, and you can create
         it again. Once it returns, the topic survives a power failure. O(partitions). Raises
         TopicExistsError, and what `make_directories` raises.
@@ -143,6 +154,7 @@ class LogDirWriter(LogDir):
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             self.topic(topic.name)  # if it is being deleted, the error says so
             raise TopicExistsError(topic.name)
+        topic = with_topic_id(topic, chance)
         partitions = topic.all_partitions()
         make_directories(
             self.path, partitions, base_offset=base_offset, bare=bare, progress=progress
@@ -154,6 +166,7 @@ class LogDirWriter(LogDir):
         self.ends.set_recovery_points(starts)
         write_topic(self.path, topic)
         count_change(self.path)  # somebody may have deleted the files of an earlier topic by hand
+        return topic
 
     def alter_topic(
         self,

@@ -8,9 +8,9 @@ it for deletion here, and deletes this file last: after a crash, the rest can st
 setting that it does not name has its default.
 
 The id tells a topic from a later one of the same name. It is drawn at random when the topic is
-created, and never changes. Whoever remembers something of a topic, such as a committed offset,
-remembers its id, too. A topic without an id was made by an earlier release, or in Python without
-one: having none is an identity, too. Source: ours; Kafka: KIP-516 (2.8) for the id; Kafka keeps the
+created, whoever creates it, and never changes. Whoever remembers something of a topic, such as a
+committed offset, remembers its id, too. A topic without an id was made by an earlier release:
+having none is an identity, too. Source: ours; Kafka: KIP-516 (2.8) for the id; Kafka keeps the
 same facts in ZooKeeper.
 """
 
@@ -18,7 +18,7 @@ import json
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -118,6 +118,11 @@ class Topic:
             **({"marked_for_deletion": True} if self.is_marked_for_deletion else {}),
             **({"widest_index_interval": widest} if (widest := self.widest_index_interval) else {}),
         }
+
+
+def with_topic_id(topic: Topic, chance: Chance) -> Topic:
+    """Return a new topic with an id: its own, or one that is drawn now."""
+    return topic if topic.topic_id else replace(topic, topic_id=new_topic_id(chance))
 
 
 def _dialect(name: Any) -> Dialect:

@@ -15,7 +15,7 @@ from kminilog.storage.topics import Topic, new_topic_id, write_topic
 from tests.support.cluster.clusters import ORDERS, SETTINGS, request
 from tests.support.damage import flip_byte
 
-TOPIC = Topic("orders", 2, KAFKA, SETTINGS)
+TOPIC = Topic("orders", 2, KAFKA, SETTINGS, topic_id=new_topic_id(Random(0)))
 OTHER = TopicPartition("orders", 1)
 
 
@@ -125,7 +125,7 @@ def test_start_with_another_topic_of_that_name_is_refused_and_the_broker_stays_d
     """Its high watermark and its copies are those of the topic that was there before."""
     broker.stop()
     mine = replace(TOPIC, topic_id=new_topic_id(Random(1)))
-    told = f"its topic orders has the id none, that of the cluster has {mine.topic_id}; put"
+    told = f"orders has the id {TOPIC.topic_id}, that of the cluster has {mine.topic_id}; put"
     with pytest.raises(LogDirError, match=told):
         broker.start([ORDERS], [mine])
     assert not broker.is_running

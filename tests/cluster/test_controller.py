@@ -1,3 +1,5 @@
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,7 +8,8 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.controller import place_replicas
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import TopicExistsError
-from kminilog.storage.topics import Topic
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic, new_topic_id
 from tests.support.cluster.clusters import open_cluster
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
@@ -48,6 +51,18 @@ def test_log_dir_of_a_broker_has_directories_of_all_partitions_of_its_topics(tmp
     open_cluster(tmp_path, brokers=2, partitions=2, replicas=1)
     names = sorted(path.name for path in (tmp_path / "broker-0").glob("orders-*"))
     assert names == ["orders-0", "orders-1"]
+
+
+def test_create_topic_gives_the_topic_one_id_which_all_brokers_store(tmp_path):
+    with open_cluster(tmp_path, brokers=3) as cluster:
+        first = cluster.create_topic(Topic("notes"), 3)
+        second = cluster.create_topic(Topic("bills"), 3, chance=Random(1))
+        for made in (first, second):
+            assert cluster.topic_id(made.name) == made.topic_id
+            found = {LogDir(tmp_path / f"broker-{n}").topic_id(made.name) for n in range(3)}
+            assert found == {made.topic_id}
+    assert first.topic_id not in (None, second.topic_id)
+    assert second.topic_id == new_topic_id(Random(1))
 
 
 def test_create_topic_that_exists_is_refused(tmp_path):

@@ -37,7 +37,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import Gap, KMiniLogWarning
 from kminilog.storage.retention import delete_expired
-from kminilog.storage.topics import Topic, new_topic_id
+from kminilog.storage.topics import Topic
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
@@ -65,9 +65,8 @@ class Place:
 
     def create(self, count: int = 0, **changes) -> None:
         """Create the topic again, with messages in partition 0 that say that they are new."""
-        topic_id = new_topic_id(self.chance)
         with LogDirWriter.open(self.path) as writer:
-            writer.create_topic(replace(self.topic, topic_id=topic_id, **changes))
+            writer.create_topic(replace(self.topic, **changes), chance=self.chance)
             writer.log(orders(0)).append([(None, b"new %d" % n) for n in range(count)])
 
     def replace(self, count: int, **changes) -> None:
@@ -842,8 +841,7 @@ def test_cluster_that_is_replaced_under_its_reader_is_read_anew(tmp_path):
     clock, told = ManualClock(), []
     for name, count, dialect in (("old", 3, KAFKA), ("new", 9, DOCUMENTED)):
         with closing(MiniCluster.open(tmp_path / name, brokers=1, clock=clock)) as cluster:
-            topic_id = new_topic_id(Random(name))
-            cluster.create_topic(Topic("orders", dialect=dialect, topic_id=topic_id))
+            cluster.create_topic(Topic("orders", dialect=dialect), chance=Random(name))
             for value in new(count):
                 cluster.produce(orders(0), encode(KAFKA, 0, None, value), acks=1)
     (tmp_path / "old").rename(tmp_path / "cluster")

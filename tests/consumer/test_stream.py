@@ -20,7 +20,7 @@ from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
-from kminilog.storage.topics import Topic, new_topic_id
+from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from tests.support.processes import wait_until
 
@@ -229,7 +229,8 @@ def test_stream_whose_fetcher_fails_says_why(path):
 
 
 def test_stream_with_a_committed_offset_above_the_log_end_begins_by_reset_and_says_so(path):
-    coordinator = Coordinator(path, dict, lambda topic: None, clock=SystemClock(), chance=Random())
+    topic_id = LogDir(path).topic_id
+    coordinator = Coordinator(path, dict, topic_id, clock=SystemClock(), chance=Random())
     coordinator.commit("readers", {TopicPartition("orders", 0): 1 << 40})
 
     def read_all() -> int:
@@ -286,7 +287,7 @@ def test_stream_of_a_topic_that_is_replaced_drops_what_is_queued_of_the_old_one(
         with pytest.warns(KMiniLogWarning, match="deleted and created again") as told:  # noqa: PT031
             with LogDirWriter.open(path) as writer:
                 writer.delete_topic("orders")
-                writer.create_topic(Topic("orders", PARTITIONS, topic_id=new_topic_id(Random(1))))
+                writer.create_topic(Topic("orders", PARTITIONS))
                 writer.log(TopicPartition("orders", 0)).append([(None, value) for value in new])
             wait_until(lambda: len(told) == PARTITIONS)
         assert read_until_timeout(stream) == new

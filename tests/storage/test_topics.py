@@ -15,11 +15,13 @@ from kminilog.storage.topics import Topic, new_topic_id
 
 
 def test_create_topic_is_read_back_with_its_settings(log_dir):
+    topic_id = LogDir(log_dir).topic_id("orders")
     assert LogDir(log_dir).topic("orders") == Topic(
-        "orders", 2, KAFKA, TopicSettings(segment_bytes=100)
+        "orders", 2, KAFKA, TopicSettings(segment_bytes=100), topic_id=topic_id
     )
     assert json.loads((log_dir / "orders.json").read_text()) == {
         "topic": "orders",
+        "topic_id": topic_id,
         "partitions": 2,
         "dialect": "kafka",
         "config": {"segment.bytes": 100},
@@ -62,6 +64,19 @@ def test_settings_file_that_is_broken_is_named(log_dir, text):
     (log_dir / "orders.json").write_text(text)
     with pytest.raises(LogDirError, match=r"orders\.json holds no topic settings"):
         LogDir(log_dir).topic("orders")
+
+
+def test_create_topic_gives_each_topic_an_id_and_a_seed_repeats_it(tmp_path):
+    ids = []
+    with LogDirWriter.open(tmp_path) as writer:
+        for chances in [{}, {}, {"chance": Random(1)}, {"chance": Random(1)}]:
+            made = writer.create_topic(Topic("orders"), **chances)
+            assert made == writer.topic("orders")
+            ids.append(made.topic_id)
+            writer.delete_topic("orders")
+    assert None not in ids
+    assert len({*ids}) == 3
+    assert ids[2:] == [new_topic_id(Random(1))] * 2
 
 
 def test_topic_keeps_its_id_and_each_new_one_counts_as_a_change_for_readers(tmp_path):

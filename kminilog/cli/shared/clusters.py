@@ -168,7 +168,7 @@ def with_leader(log_dir: LogDir, partitions: list[TopicPartition]) -> list[Topic
     return [partition for partition in partitions if partition not in missing]
 
 
-def create_in_cluster(path: Path, topic: Topic, replicas: int) -> None:
-    """Create a topic in a cluster; raises what MiniCluster.create_topic raises."""
+def create_in_cluster(path: Path, topic: Topic, replicas: int) -> Topic:
+    """Create a topic in a cluster, and return it; raises what MiniCluster.create_topic raises."""
     with open_cluster(path) as cluster, working_if_long(f"Creating {topic.name}") as at:
-        cluster.create_topic(topic, replicas, at)
+        return cluster.create_topic(topic, replicas, at)

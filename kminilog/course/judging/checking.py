@@ -30,6 +30,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
@@ -83,7 +84,7 @@ def write_scenery(directory: Path, log: str) -> None:
     with LogDirWriter.open(log_dir, create=True) as writer:
         for name, dialect in (("orders", DOCUMENTED), ("views", KAFKA)):
             topic = Topic(name, 3, dialect, _SETTINGS)
-            writer.create_topic(topic)
+            writer.create_topic(topic, chance=Random(name))
             for partition in topic.all_partitions():
                 messages = [] if log == "empty" else _MESSAGES
                 writer.log(partition).append(messages)

@@ -9,7 +9,6 @@ to publish (publishing.py). An engine runs the tasks: this process (local_engine
 (columns/partitioning.py), so the same source gives the same files each time. Source: ours.
 """
 
-import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -58,7 +57,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter, check_undamaged
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest, StagedPartition
 from kminilog.storage.publish.publication import staging_path
-from kminilog.storage.topics import Topic, new_topic_id
+from kminilog.storage.topics import Topic
 
 PLANS = ("auto", "sorted", "runs")
 _LOAD_AGAIN = "give another --job-id to load them again, with all of the source"
@@ -294,8 +293,7 @@ def topic_for(
     topic = existing_topic(writer, name)
     if topic is None:
         count = 1 if partitions is None else partitions
-        settings, topic_id = settings or TopicSettings(), new_topic_id(random.Random())
-        return Topic(name, count, dialect or DOCUMENTED, settings, topic_id=topic_id)
+        return Topic(name, count, dialect or DOCUMENTED, settings or TopicSettings())
     for wanted, actual, option in (
         (partitions, topic.partitions, "partitions"),
         (dialect and dialect.name, topic.dialect.name, "dialect"),

@@ -88,16 +88,21 @@ def existing_topic(writer: LogDirWriter, name: str) -> Topic | None:
     return None
 
 
-def check_not_made_anew(job_id: str, topic: Topic, now: Topic) -> None:
-    """Raise PublicationError if messages for a topic must not go to the one that is there now."""
+def check_not_made_anew(job_id: str, topic: Topic, now: Topic, *, is_new: bool = False) -> None:
+    """Raise PublicationError if messages for a topic must not go to the one that is there now.
+
+    `is_new` means that the job was to create the topic: it may add to one that another job made.
+    """
     if now.dialect != topic.dialect:
-        what = f"as {now.dialect.name}"
+        what = f", as {now.dialect.name},"
     elif now.partitions < topic.partitions:
-        what = f"with {now.partitions} partitions"
+        what = f", with {now.partitions} partitions,"
+    elif now.topic_id != topic.topic_id and not is_new:
+        what = ""
     else:
         return
     raise PublicationError(
-        job_id, reason=f"{topic.name} was made anew, {what}, while it was written"
+        job_id, reason=f"{topic.name} was made anew{what} while it was written; run the job again"
     )
 
 
@@ -108,7 +113,7 @@ def _log_ends(writer: LogDirWriter, job: StagedJob) -> dict[int, int]:
         reason = f"{topic.name} was deleted while it was written"
         raise PublicationError(job.manifest.job_id, reason=reason)
     if now:
-        check_not_made_anew(job.manifest.job_id, topic, now)
+        check_not_made_anew(job.manifest.job_id, topic, now, is_new=job.is_new)
     partitions = [staged.partition for staged in job.manifest.partitions]
     return log_end_offsets(writer, now, partitions) if now else {}
 
@@ -134,6 +139,6 @@ def _publish(
             publish(writer.path, job.manifest, writer.ends, ends)
     except (OSError, PublicationError):
         is_left = creates and not is_under_way(writer.path, job_id)
-        if is_left and existing_topic(writer, topic.name) == topic:
+        if is_left and existing_topic(writer, topic.name):
             writer.delete_topic(topic.name)
         raise

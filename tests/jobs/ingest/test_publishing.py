@@ -216,7 +216,13 @@ def test_a_topic_that_another_process_creates_meanwhile_in_another_shape_is_refu
     assert_nothing_is_left(log_dir)
 
 
-def test_a_topic_that_is_made_anew_or_deleted_meanwhile_is_refused(log_dir, load, dialect):
+@pytest.mark.parametrize(
+    ("partitions", "what"), [(1, ", with 1 partitions,"), (2, ""), (3, "")], ids=["1", "2", "3"]
+)
+def test_a_topic_that_is_made_anew_or_deleted_meanwhile_is_refused(
+    log_dir, load, dialect, partitions, what
+):
+    """Even if it has all that the first one had: it has another id."""
     create(log_dir, dialect, partitions=2)
 
     def delete() -> None:
@@ -225,11 +231,11 @@ def test_a_topic_that_is_made_anew_or_deleted_meanwhile_is_refused(log_dir, load
 
     def make_anew() -> None:
         delete()
-        create(log_dir, dialect)
+        create(log_dir, dialect, partitions)
 
-    with pytest.raises(PublicationError, match="t was made anew, with 1 partitions, while it was"):
+    with pytest.raises(PublicationError, match=f"t was made anew{what} while it was written; run"):
         load(Beside(make_anew))
-    assert content_of(log_dir, "t") == {0: []}
+    assert content_of(log_dir, "t") == {partition: [] for partition in range(partitions)}
     with pytest.raises(PublicationError, match="t was deleted while it was written"):
         load(Beside(delete))
     assert_nothing_is_left(log_dir)
