@@ -6,14 +6,12 @@ the job is recognised.
 Source: ours.
 """
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
-from kminilog.errors import LogDirError
 from kminilog.jobs.ingest.runs import Moved, RunsWriter, Staged, join_again, joined
-from kminilog.jobs.ingest.staging import StagingJob, run_task
+from kminilog.jobs.ingest.staging import StagingJob, check_space, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
@@ -40,10 +38,7 @@ class LocalIngest:
     ) -> Staged:
         """Write the records of a source in staging."""
         columns = columns_of(source, files)
-        needed_bytes, free_bytes = columns.size_bytes, shutil.disk_usage(job.log_dir).free
-        if free_bytes < needed_bytes:
-            reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free"
-            raise LogDirError(job.log_dir, reason=reason)
+        check_space(job.log_dir, "runs", columns.staged_bytes)
         batches = self._batches(columns)
         staged = joined(LocalTasks(self._progress), job, [run_task(batches, job, RunsWriter)])
         staged.plan = "runs" if plan == "auto" else plan

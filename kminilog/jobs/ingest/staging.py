@@ -9,6 +9,7 @@ Failed attempts, and attempts that go on after their job has ended, write into d
 nobody reads. Once the job's directory is deleted, they fail at the next file that they open.
 """
 
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -86,6 +87,19 @@ class StagingJob(Staging):
         return chooser(
             self.partitioner, self.topic.partitions, seed=self.seed, topic=self.topic.name
         )
+
+
+def check_space(log_dir: str, plan: str, staged_bytes: int) -> None:
+    """Raise LogDirError if there is no space for the messages of a job, or twice with plan runs."""
+    needed_bytes, free_bytes = copies_of(plan) * staged_bytes, shutil.disk_usage(log_dir).free
+    if free_bytes < needed_bytes:
+        reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free there"
+        raise LogDirError(log_dir, reason=reason)
+
+
+def copies_of(plan: str) -> int:
+    """Return how many copies of its messages a job has in the log dir until it is published."""
+    return 2 if plan == "runs" else 1
 
 
 class TaskWriter(Protocol):

@@ -35,6 +35,11 @@ class Columns(Protocol[Item]):
         """How many bytes all items have, as far as that is known."""
         ...
 
+    @property
+    def staged_bytes(self) -> int:
+        """About how many bytes their messages have in a log, as far as that is known."""
+        ...
+
     def groups(self, cores: int) -> list[list[Item]]:
         """Return the items of each task: neighbours, with about as many bytes in each task."""
         ...

@@ -12,7 +12,7 @@ reads no records.
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ class Source:
     key_regex: str | None = None
     value: str | None = None
     header: bool = True
-    allow_empty: bool = False
+    allow_empty: bool = field(default=False, compare=False)  # as for a DataFrame
     only: str | None = None
     same_places: bool = False
 
@@ -265,7 +265,8 @@ def check_columns(
 def check_count(source: Source, count: int) -> None:
     """Raise SourceError if a source has no records, and may not be empty."""
     if not (count or source.allow_empty):
-        raise SourceError(str(source), reason="it holds no records; --allow-empty allows that")
+        allowing = "allow_empty=True" if source == DATAFRAME else "--allow-empty"
+        raise SourceError(str(source), reason=f"it holds no records; {allowing} allows that")
 
 
 def no_column(where: object, name: str, names: Sequence[str]) -> SourceError:

@@ -20,11 +20,11 @@ from kminilog.jobs.source.csv_columns import csv_pieces, read_fields
 from kminilog.jobs.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.jobs.source.formats import csv_columns, json_object
 from kminilog.jobs.source.json_columns import has_member, members_of, messages_of
-from kminilog.jobs.source.line_columns import read_lines, search
+from kminilog.jobs.source.line_columns import Lines, read_lines, search
 from kminilog.jobs.source.pieces import Piece, groups_of, pieces_of
 from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.row_json import row_json
-from kminilog.jobs.source.source_files import SourceFile
+from kminilog.jobs.source.source_files import MESSAGE_BYTES, SourceFile
 from kminilog.jobs.source.tasks import LocalTasks, Tasks
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
@@ -65,6 +65,20 @@ class FileColumns:
         """How many bytes the files have, compressed or not."""
         return sum(piece.size_bytes for piece in self.pieces)
 
+    @property
+    def staged_bytes(self) -> int:
+        """About how many bytes their messages have, if all lines are as long as the first ones.
+
+        Of a compressed file it knows only a part of them.
+        """
+        first: Any = next(
+            (lines for piece in self.pieces[:1] for *_, lines in _lines_of(piece)), []
+        )
+        if not len(first):
+            return self.size_bytes
+        line_bytes = pc.sum(pc.binary_length(first)).as_py() / len(first) + 1
+        return self.size_bytes + int(MESSAGE_BYTES * self.size_bytes / line_bytes)
+
     def groups(self, cores: int) -> list[list[Piece]]:
         """Return the pieces of each task: neighbours, with about as many bytes in each task."""
         return groups_of(self.pieces, cores)
@@ -84,12 +98,12 @@ class FileColumns:
             yield from read(piece)
 
     def _text(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+        for row, positions, lines in _lines_of(piece):
             rejected = pa.nulls(len(lines), pa.string())
             yield self._records(piece, row, positions, {_TEXT_COLUMN: lines}, lines, rejected)
 
     def _json(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+        for row, positions, lines in _lines_of(piece):
             rows = np.arange(row, row + len(lines))
             is_first = bool(len(lines)) and int(positions[0]) == 0
             kept, fields, rejected = members_of(lines, self.names, is_first=is_first)
@@ -102,7 +116,7 @@ class FileColumns:
             yield self._records(piece, rows, positions, columns, lines, rejected)
 
     def _kcat(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+        for row, positions, lines in _lines_of(piece):
             is_first = bool(len(lines)) and int(positions[0]) == 0
             found = messages_of(lines, is_first=is_first)
             rows = np.arange(row, row + len(lines))
@@ -146,6 +160,10 @@ class FileColumns:
         return records_of(piece.rank, positions, rows, key, value, rejected)
 
 
+def _lines_of(piece: Piece) -> Iterator[Lines]:
+    return read_lines(piece.path, piece.start, piece.stop)
+
+
 def _untold(partition: Any, offset: Any) -> Any:
     """Return a reason for each record that does not say where its message is; else null."""
     is_told = pc.and_(partition.is_valid(), offset.is_valid())
@@ -160,18 +178,20 @@ def _names_of(
 ) -> list[str]:
     """Return the columns of a text or CSV source; of JSON lines, the members that are asked for.
 
-    Raises SourceError for a key or a value that is none of these, nor a folder of a file's path.
+    Raises SourceError for a key or a value that is none of these, nor a folder of a file's path. In
+    files without records each name may be a column.
     """
     asked = sorted({name for name in (source.key, source.value) if name is not None})
     if source.format == "json":
         known = [name for name in asked if not all(name in found for found in folders.values())]
-        if absent := _absent_members(files, known, tasks):
+        absent = _absent_members(files, known, tasks)
+        if absent and _has_records(files):
             raise SourceError(str(source), reason=f"no line has a member {absent[0]!r}")
         return asked
     names = [_TEXT_COLUMN]
     if source.format == "csv":
         names = csv_columns((file.path for file in files), header=source.header)
-    for file in files:
+    for file in files if names else []:  # no columns: no CSV file has a record
         check_columns(source, file.path, names, folders[file.rank])
         for name in asked:
             if name not in names and name not in folders[file.rank]:
@@ -189,13 +209,22 @@ def _absent_members(files: Sequence[SourceFile], names: list[str], tasks: Tasks)
     return absent
 
 
+def _has_records(files: Sequence[SourceFile]) -> bool:
+    """Tell if a line of JSON files is not blank."""
+    return any(
+        members_of(lines, [], is_first=piece.start == row == 0).kept.any()
+        for piece in pieces_of(files, "json")
+        for row, _, lines in _lines_of(piece)
+    )
+
+
 def _without_members(
     names: list[str], pieces: Sequence[Piece], most_bytes: int = sys.maxsize
 ) -> list[str]:
     """Return which of these members no line of pieces has, or none of the first `most_bytes`."""
     read_bytes = 0
     for piece in pieces:
-        for _, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+        for _, positions, lines in _lines_of(piece):
             for position, line in zip(positions.tolist(), lines.to_pylist(), strict=True):
                 if not names or read_bytes > most_bytes:
                     return names

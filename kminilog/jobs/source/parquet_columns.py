@@ -26,7 +26,7 @@ from kminilog.jobs.source.description import Source, check_columns, folder_colum
 from kminilog.jobs.source.line_columns import search
 from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.row_json import as_bytes, row_json
-from kminilog.jobs.source.source_files import SourceFile
+from kminilog.jobs.source.source_files import MESSAGE_BYTES, SourceFile
 from kminilog.jobs.source.tasks import task_groups
 
 _BATCH_ROWS = 8192
@@ -67,6 +67,11 @@ class ParquetColumns:
     def size_bytes(self) -> int:
         """How many bytes the row groups have, uncompressed."""
         return sum(row_group.size_bytes for row_group in self.row_groups)
+
+    @property
+    def staged_bytes(self) -> int:
+        """About how many bytes the messages of all rows have."""
+        return self.size_bytes + MESSAGE_BYTES * sum(found.rows for found in self.row_groups)
 
     @classmethod
     def of(cls, source: Source, files: Sequence[SourceFile]) -> "ParquetColumns":

@@ -120,6 +120,11 @@ class SelectedColumns:
         """How many bytes all items have, also those of other records."""
         return int(self.columns.size_bytes)
 
+    @property
+    def staged_bytes(self) -> int:
+        """0: how large the few records are that are missing is not known before they are read."""
+        return 0
+
     def groups(self, cores: int) -> list[list[Any]]:
         """Return the items of each task; those of files without wanted records are left out."""
         ranks = set(np.unique(self.wanted >> self.order.shift).tolist())

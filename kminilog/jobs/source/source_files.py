@@ -34,6 +34,10 @@ _TABLES = {
 _ICEBERG = "metadata"  # with a *.metadata.json
 
 
+MESSAGE_BYTES = 30
+"""About how many bytes of a log a message has beside its record, with its share of an index."""
+
+
 class SourceFile(NamedTuple):
     """One file: its place in source order, its absolute path and its size.
 

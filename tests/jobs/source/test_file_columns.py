@@ -10,7 +10,7 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source import file_columns, pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.file_columns import FileColumns
-from kminilog.jobs.source.source_files import list_files
+from kminilog.jobs.source.source_files import MESSAGE_BYTES, list_files
 from tests.support.jobs.source.plain import plain_records, records_of
 
 LINES = b"".join(
@@ -275,7 +275,7 @@ def test_value_that_can_only_be_a_column_and_is_none_is_a_source_error(text, csv
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_sizes_are_those_of_the_files(tmp_path, format, monkeypatch):
-    """One task reads many small files, and a job asks for as many bytes of disk as they have."""
+    """One task reads many small files."""
     for number in range(100):
         (tmp_path / f"{number:03}").write_bytes(FORMATS[format])
     source = Source((str(tmp_path),), format)
@@ -284,3 +284,19 @@ def test_sizes_are_those_of_the_files(tmp_path, format, monkeypatch):
         columns = columns_of(source)
         assert columns.size_bytes == 100 * len(FORMATS[format])
         assert len(columns.groups(8)) == 1
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+@pytest.mark.parametrize("asked", [{"key": "a"}, {"value": "b"}, {"key": "a", "value": "b"}])
+def test_names_are_no_error_in_files_without_records(tmp_path, format, asked):
+    (tmp_path / "a").write_bytes(b"\n\n" if format == "json" else b"")
+    (tmp_path / "b").touch()
+    assert records_of(Source((str(tmp_path),), format, **asked)) == []
+
+
+def test_messages_have_the_bytes_of_their_lines_and_thirty_more_for_each(tmp_path):
+    (tmp_path / "short").write_bytes(b"a line\n" * 1000)
+    (tmp_path / "empty").touch()
+    short, empty = (columns_of(Source((str(tmp_path / n),))) for n in ("short", "empty"))
+    assert short.staged_bytes == short.size_bytes + 1000 * MESSAGE_BYTES
+    assert empty.staged_bytes == 0

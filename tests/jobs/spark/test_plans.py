@@ -140,8 +140,11 @@ def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
 @pytest.mark.parametrize(
     ("free_bytes", "expected"),
     [
-        (200, ("runs", "it needs no shuffle; it needs twice the 100 bytes of the source, and 200")),
-        (199, ("sorted", "runs would be faster, but it needs twice the 100 bytes of the source")),
+        (
+            200,
+            ("runs", "it needs no shuffle; it needs twice the 100 bytes of the messages, and 200"),
+        ),
+        (199, ("sorted", "runs would be faster, but it needs twice the 100 bytes of the messages")),
     ],
 )
 def test_auto_takes_runs_if_there_is_space_for_them_and_says_so(free_bytes, expected):

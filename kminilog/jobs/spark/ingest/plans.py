@@ -36,7 +36,7 @@ from kminilog.columns.unnumbered import whole_messages
 from kminilog.columns.writing import ColumnWriter
 from kminilog.jobs.ingest.quarantine import RejectedWriter
 from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined, rejected_parts
-from kminilog.jobs.ingest.staging import StagingJob, TaskResult, run_task
+from kminilog.jobs.ingest.staging import StagingJob, TaskResult, check_space, copies_of, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source, check_options
 from kminilog.jobs.source.pieces import content_digest
@@ -118,7 +118,8 @@ def stage(
     groups = columns.groups(tasks.cores)
     reason = "asked for"
     if plan == "auto":
-        plan, reason = _suitable(columns.size_bytes, shutil.disk_usage(job.log_dir).free)
+        plan, reason = _suitable(columns.staged_bytes, shutil.disk_usage(job.log_dir).free)
+    check_space(job.log_dir, plan, columns.staged_bytes)
     if plan == "sorted":
         order = Order.of(source, len(files))
         placed = place_columns(spark, columns, groups, order, job)
@@ -136,14 +137,14 @@ def _write_run(columns: Columns[Any], job: StagingJob, items: list[Any]) -> Task
     return run_task(columns.read(items), job, RunsWriter)
 
 
-def _suitable(size_bytes: int, free_bytes: int) -> tuple[str, str]:
-    """Return the plan for a source of some bytes, and why it is taken.
+def _suitable(staged_bytes: int, free_bytes: int) -> tuple[str, str]:
+    """Return the plan for messages of some bytes, and why it is taken.
 
     >>> _suitable(10 << 20, 21 << 20)[0], _suitable(10 << 20, 19 << 20)[0]
     ('runs', 'sorted')
     """
-    space = f"it needs twice the {size_bytes} bytes of the source, and {free_bytes} are free"
-    if free_bytes >= 2 * size_bytes:
+    space = f"it needs twice the {staged_bytes} bytes of the messages, and {free_bytes} are free"
+    if free_bytes >= copies_of("runs") * staged_bytes:
         return "runs", f"it needs no shuffle; {space}"
     return "sorted", f"runs would be faster, but {space}"
 

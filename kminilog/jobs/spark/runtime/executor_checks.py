@@ -6,8 +6,8 @@
 
 kminilog itself is brought there first (shipping.py). Each task looks at these in turn. It says all
 that is missing of the first kind, and the error names each executor that lacks something. Executors
-that join later are not asked. With a local master the executors are threads of the driver, so only
-the free space is checked. This module does not know what the job does.
+that join later are not asked. With a local master the executors are threads of the driver, so
+nothing is asked. This module does not know what the job does.
 """
 
 import re
@@ -27,7 +27,7 @@ from pyspark.sql import SparkSession
 
 from kminilog.errors import LogDirError, SparkUnavailableError
 from kminilog.jobs.spark.runtime.failures import translate
-from kminilog.jobs.spark.runtime.session import is_local
+from kminilog.jobs.spark.runtime.session import context_of, is_local
 from kminilog.jobs.spark.runtime.shipping import ship
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 
@@ -55,23 +55,21 @@ Answer = tuple[bool, str]
 Question = Callable[[Iterable[object]], Iterator[Answer]]
 
 
-def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None = None) -> None:
+def check_cluster(spark: SparkSession, log_dir: Path, *, is_writing: bool = False) -> None:
     """Raise a one-line error if a job could not work; leave no file behind.
 
-    `needed_bytes` is what the job will write into the log dir, which must exist; None if the job
-    only reads. Raises LogDirError if an executor does not see the driver's directory or cannot
-    write there, or if too little space is free. Raises SparkUnavailableError if an executor has no
-    Python, another one than the driver, or lacks a package. The error names each such executor.
+    The log dir must exist. Raises LogDirError if an executor does not see the driver's directory,
+    or cannot write there although the job `is_writing`. Raises SparkUnavailableError if an executor
+    has no Python, another one than the driver, or lacks a package. The error names each such
+    executor.
     Costs one very short Spark job, and none with a local master. kminilog is brought to the
     executors first.
     """
     log_dir = log_dir.resolve()
-    if needed_bytes is not None:
-        _check_space(log_dir, needed_bytes)
-    if is_local(str(spark.sparkContext.master)):
+    if is_local(str(context_of(spark).master)):
         return
     ship(spark)
-    if needed_bytes is None:
+    if not is_writing:
         _ask(spark.sparkContext, log_dir, None)
         return
     directory = log_dir / JOB_STAGING_DIR / f"check-{uuid4().hex}"
@@ -228,10 +226,3 @@ def _files_check(log_dir: Path, directory: Path | None) -> Callable[[str], str |
         return None
 
     return fault
-
-
-def _check_space(log_dir: Path, needed_bytes: int) -> None:
-    free_bytes = shutil.disk_usage(log_dir).free
-    if free_bytes < needed_bytes:
-        reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free there"
-        raise LogDirError(str(log_dir), reason=reason)
