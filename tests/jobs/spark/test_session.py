@@ -6,13 +6,28 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
+from pyspark.errors import PySparkAttributeError
 from pyspark.sql import SparkSession
 
-from kminilog.jobs.spark.runtime.session import _linked_spark_home, spark_session, stop
+from kminilog.errors import SparkUnavailableError
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.datasource.door import register
+from kminilog.jobs.spark.ingest.job import ingest
+from kminilog.jobs.spark.runtime.session import (
+    _linked_spark_home,
+    directory_of_process,
+    spark_session,
+    stop,
+)
+from kminilog.jobs.spark.verify.job import verify
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
 from tests.support.spark_classes import ARCHIVE
 
 START = """
@@ -102,6 +117,7 @@ def test_spark_session_whose_jvm_is_gone_before_it_answers_says_so():
 
 DIES = """
 from pyspark import SparkContext
+from pyspark.errors import PySparkAttributeError
 from pyspark.sql import SparkSession
 start = SparkSession.Builder.getOrCreate
 def dies(builder):
@@ -239,7 +255,59 @@ def test_spark_home_of_links_has_the_settings_that_a_user_keeps_beside_pyspark(
         (tmp_path / name).mkdir()
     monkeypatch.setattr("pyspark.__file__", str(tmp_path / "__init__.py"))
     home = Path(_linked_spark_home())
-    assert sorted(path.name for path in home.iterdir()) == ["bin", "conf", "jars"]
+    assert sorted(path.name for path in home.iterdir()) == [".lock", "bin", "conf", "jars"]
     (tmp_path / "conf").rmdir()  # pip installs none
     home = Path(_linked_spark_home())
-    assert sorted(path.name for path in home.iterdir()) == ["bin", "jars"]
+    assert sorted(path.name for path in home.iterdir()) == [".lock", "bin", "jars"]
+
+
+MAKE_AND_DIE = """
+import os, signal, sys, tempfile
+from kminilog.jobs.spark.runtime.session import directory_of_process
+tempfile.tempdir = sys.argv[1]
+(directory_of_process("mine-") / "file").touch()
+if sys.argv[2:]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.processes
+def test_directory_of_a_process_that_was_killed_is_deleted_by_the_next_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "mine-of-another-program").mkdir()
+    mine = directory_of_process("mine-")
+    with pytest.raises(subprocess.CalledProcessError):
+        run(MAKE_AND_DIE, str(tmp_path), "killed")
+    assert len(list(tmp_path.iterdir())) == 3
+    run(MAKE_AND_DIE, str(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {mine.name, "mine-of-another-program"}
+
+
+class ConnectSession:
+    """As a session of Spark Connect does, it says that it has no JVM."""
+
+    @property
+    def sparkContext(self) -> None:  # noqa: N802
+        raise PySparkAttributeError(
+            errorClass="JVM_ATTRIBUTE_NOT_SUPPORTED",
+            messageParameters={"attr_name": "sparkContext"},
+        )
+
+
+def test_session_of_spark_connect_is_refused_in_a_line_by_all_that_take_a_session(tmp_path):
+    session: Any = ConnectSession()
+    frame: Any = SimpleNamespace(sparkSession=session)
+    (tmp_path / "a.txt").write_text("one\n")
+    source = Source((str(tmp_path / "a.txt"),))
+    with LogDirWriter.open(tmp_path / "log", create=True) as writer:
+        writer.create_topic(Topic("t"))
+    log_dir = LogDir(tmp_path / "log")
+    for call in (
+        lambda: register(session),
+        lambda: ingest(session, log_dir.path, source, topic="new"),
+        lambda: ingest(session, log_dir.path, frame, topic="new"),
+        lambda: verify(session, log_dir, ["t"]).verdict,
+    ):
+        with pytest.raises(SparkUnavailableError, match="kminilog does not support Spark Connect"):
+            call()
+    assert [topic.name for topic in log_dir.topics()] == ["t"]

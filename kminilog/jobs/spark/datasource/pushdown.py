@@ -25,15 +25,10 @@ _RULE = "kminilog.Pushdown"
 def plan_each_scan(spark: SparkSession) -> None:
     """Add the rule to a session, and to all sessions that are made from it. Idempotent.
 
-    If this Spark does not know what the rule uses, or is Spark Connect, queries read all that
-    options name: a KMiniLogWarning says so. Compiles the rule, for about half a second.
+    If this Spark does not know what the rule uses, queries read all that options name: a
+    KMiniLogWarning says so. Compiles the rule, for about half a second.
     """
-    session = getattr(spark, "_jsparkSession", None)
-    if session is None:
-        warn(
-            "predicate pushdown is off with Spark Connect; options such as partitions bound a read"
-        )
-        return
+    session: Any = spark._jsparkSession
     extensions = session.extensions()
     if _RULE in extensions.buildOptimizerRules(session).mkString(" "):
         return

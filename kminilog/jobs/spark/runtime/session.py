@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from kminilog.errors import SparkUnavailableError
+from kminilog.storage.lock import LogDirLock, is_abandoned
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 MINIMUM_JAVA = 17
@@ -88,7 +90,16 @@ def existing_session() -> "SparkSession | None":
         session: SparkSession = loaded.SparkSession.active()
     except PySparkRuntimeError:
         return None
-    return session if session.sparkContext._jsc is not None else None  # else it was stopped
+    return session if context_of(session)._jsc is not None else None  # else it was stopped
+
+
+def context_of(session: "SparkSession") -> "SparkContext":
+    """Return the SparkContext of a session. Raises SparkUnavailableError for Spark Connect."""
+    try:
+        return session.sparkContext
+    except AttributeError:
+        reason = "kminilog does not support Spark Connect: start a session with builder.master(...)"
+        raise SparkUnavailableError(reason) from None
 
 
 def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "SparkSession":
@@ -166,13 +177,26 @@ def _linked_spark_home() -> str:
     """
     import pyspark
 
-    home = tempfile.mkdtemp(prefix="kminilog-spark-home-")
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    installed = Path(pyspark.__file__).parent
+    home, installed = directory_of_process("kminilog-spark-home-"), Path(pyspark.__file__).parent
     for name in ("bin", "jars", "conf"):
         if (installed / name).exists():  # `conf` is there if the user has made it
-            Path(home, name).symlink_to(installed / name)
-    return home
+            (home / name).symlink_to(installed / name)
+    return str(home)
+
+
+def directory_of_process(prefix: str) -> Path:
+    """Return a new temporary directory, which is deleted when this process ends.
+
+    A process that is killed leaves its own: this deletes those that have this prefix.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError):  # another user's
+            if is_abandoned(left):
+                shutil.rmtree(left, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{prefix}"))
+    LogDirLock(made)  # before it has the name by which others find it
+    atexit.register(shutil.rmtree, home := made.with_name(made.name[1:]), ignore_errors=True)
+    return made.rename(home)
 
 
 def _check_java() -> None:

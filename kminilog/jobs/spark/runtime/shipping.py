@@ -7,10 +7,7 @@ with an installed kminilog. What kminilog needs is not in the file (executor_che
 command line and the course, which no task imports.
 """
 
-import atexit
 import marshal
-import shutil
-import tempfile
 import zipfile
 from functools import cache
 from importlib import import_module
@@ -20,7 +17,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kminilog.jobs.spark.runtime.session import is_local
+from kminilog.jobs.spark.runtime.session import context_of, directory_of_process, is_local
 
 _UNCHECKED_HASH = (1).to_bytes(4, "little")  # PEP 552: used without a look at the source
 _NAME = "kminilog.zip"
@@ -30,9 +27,10 @@ _LEFT_OUT = ("cli", "course", "labs")
 def ship(spark: SparkSession) -> None:
     """Bring kminilog to all executors, also to those that join later. Idempotent.
 
-    Does nothing with a local master. The first call of a process reads the whole package.
+    Does nothing with a local master. The first call of a process reads the whole package. Raises
+    SparkUnavailableError for Spark Connect.
     """
-    context = spark.sparkContext
+    context = context_of(spark)
     if is_local(str(context.master)):
         return
     if not any(url.endswith(f"/{_NAME}") for url in context.listFiles):
@@ -42,9 +40,7 @@ def ship(spark: SparkSession) -> None:
 @cache
 def _archive() -> Path:
     """Return an archive of the package; it is deleted when this process ends."""
-    directory = tempfile.mkdtemp(prefix="kminilog-shipped-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    archive = Path(directory, _NAME)
+    archive = directory_of_process("kminilog-shipped-") / _NAME
     (package,) = import_module("kminilog").__path__
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         for path in sorted(Path(package).rglob("*.py")):
