@@ -126,6 +126,11 @@ class Manifest:
         return json.dumps(document, indent=2, default=vars).encode()
 
 
+def is_job_id(text: str) -> bool:
+    """Tell if a text can be a job id, which becomes part of file names."""
+    return _JOB_ID.fullmatch(text) is not None
+
+
 def check_job_id(job_id: str) -> None:
     """Raise PublicationError for an illegal job id; the id becomes part of file names.
 
@@ -136,7 +141,7 @@ def check_job_id(job_id: str) -> None:
     kminilog.errors.PublicationError: job ../orders: illegal job id: use letters, digits, '.', \
 '_', '-', at most 100, no leading '.'; the topic is unchanged
     """
-    if not _JOB_ID.fullmatch(job_id):
+    if not is_job_id(job_id):
         reason = "illegal job id: use letters, digits, '.', '_', '-', at most 100, no leading '.'"
         raise PublicationError(job_id, reason=reason)
 

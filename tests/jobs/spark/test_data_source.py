@@ -26,7 +26,15 @@ from kminilog.format.names import TopicPartition
 from kminilog.jobs.spark.datasource import pushdown, ranges
 from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.jobs.spark.datasource.door import register
-from kminilog.jobs.spark.datasource.options import COLUMNS, read_options
+from kminilog.jobs.spark.datasource.options import (
+    COLUMNS,
+    READING,
+    keep_options,
+    options_in_use,
+    read_options,
+    schema_of,
+    write_options,
+)
 from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
 from kminilog.jobs.spark.datasource.ranges import grouped, ranges_between, selected_ranges
 from kminilog.jobs.spark.runtime.failures import spark_failures
@@ -318,6 +326,19 @@ WRONG = [
 ]
 
 
+def test_case_and_underscores_of_an_option_do_not_matter():
+    for name in ("job_id", "jobId", "JOBID", "JobID"):
+        given = {"path": "/log", name: "j", "lock_timeout_ms": "7"}
+        found = write_options(given, is_stream=False)
+        assert (found.job_id, found.lock_timeout_ms) == ("j", 7)
+    table = schema_of(read_options({"path": "/log"}))
+    keep_options(table, {"path": "/log", "starting_offsets": "latest", "jobid": "no"})
+    assert options_in_use({"startingoffsets": "earliest"}, table, READING) == {
+        "path": "/log",
+        "startingoffsets": "earliest",
+    }
+
+
 @pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
 def test_load_with_a_wrong_option_is_one_clear_error(load):
     def read(options: dict[str, str]) -> None:
@@ -335,6 +356,10 @@ def test_load_without_a_log_dir_is_one_clear_error(spark, tmp_path):
         spark.read.format("kminilog").load()
     with pytest.raises(KMiniLogError, match="'log' is relative; tasks"), spark_failures("s"):
         spark.read.format("kminilog").load("log")
+    for place in ("s3a://bucket/log", "hdfs://head:8020/log", "dbfs:/log"):
+        with pytest.raises(KMiniLogError, match=f"'{place}' is no path of a POSIX file system"):
+            read_options({"path": place})
+    assert read_options({"path": "file:///log"}).log_dir == "///log"
     with pytest.raises(PySparkException, match="no such directory; name it with --log-dir"):
         spark.read.format("kminilog").load(str(tmp_path / "gone")).collect()
 

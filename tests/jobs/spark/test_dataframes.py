@@ -6,11 +6,13 @@ import pytest
 
 from kminilog.errors import KMiniLogError, PublicationError, SourceError
 from kminilog.format.dialect import KAFKA
+from kminilog.format.names import TopicPartition
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir import LogDir, make_log_dir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.verification.commands import showing_command
 from kminilog.verification.findings import FindingClass
@@ -120,9 +122,44 @@ def test_columns_that_are_no_texts_are_an_error_in_a_line(spark, tmp_path, frame
         load(spark, tmp_path / "log", other)
 
 
-def test_dataframe_without_rows_is_an_error(spark, tmp_path, frame):
-    with pytest.raises(SourceError, match="a DataFrame: it holds no records"):
-        load(spark, tmp_path / "log", frame.limit(0))
+def test_dataframe_without_rows_is_refused_without_a_trace_or_a_job_without_messages(
+    spark, tmp_path, frame
+):
+    log_dir, empty = LogDir(make_log_dir(tmp_path / "log")), frame.limit(0)
+    refused = "a DataFrame: it holds no records; allow_empty=True allows that"
+    with pytest.raises(SourceError, match=refused):
+        load(spark, log_dir.path, empty)
+    assert log_dir.topics() == []
+    for is_there in (False, True):
+        done = load(spark, log_dir.path, empty, job_id="j", allow_empty=True)
+        assert (done.already_committed, done.to_json()["count"]) == (is_there, 0)
+    with pytest.raises(KMiniLogError, match="this id is taken by a job with count = 0, not 500"):
+        load(spark, log_dir.path, frame, job_id="j", allow_empty=True)
+    with pytest.raises(SourceError, match=refused):
+        verify(spark, log_dir, ["t"], against=empty)
+    report = verify(spark, log_dir, ["t"], against=empty, job="j", allow_empty=True)
+    assert report.verdict == "ok"
+    assert not list((log_dir.path / JOB_STAGING_DIR).iterdir())
+
+
+def test_topic_that_a_failed_load_has_made_goes_again_unless_others_use_it(
+    spark, tmp_path, frame, monkeypatch
+):
+    log_dir = LogDir(make_log_dir(tmp_path / "log"))
+    bad = frame.selectExpr("nullif(value, 'v7') AS value")
+    with pytest.raises(KMiniLogError, match="the documented dialect has no null value"):
+        load(spark, log_dir.path, bad)
+    assert log_dir.topics() == []
+
+    def fail(*arguments, **options):
+        with LogDirWriter.open(log_dir.path) as writer:
+            writer.log(TopicPartition("t", 0)).append([(None, b"of another")])
+        raise KMiniLogError("failed")
+
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.writer.write_rows", fail)
+    with pytest.raises(KMiniLogError, match="failed"):
+        load(spark, log_dir.path, frame)
+    assert content_of(log_dir.path, "t")[0] == [(None, b"of another")]
 
 
 def test_tasks_join_what_other_tasks_have_made_of_the_rows(spark, tmp_path, frame, monkeypatch):

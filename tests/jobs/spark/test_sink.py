@@ -4,7 +4,7 @@ import os
 import random
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -51,6 +52,7 @@ from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.support import processes
+from tests.support.damage import flip_byte
 from tests.support.errors import error_text
 from tests.support.log_content import content_of, files_of
 
@@ -174,7 +176,7 @@ WRONG = [
     ("value, 1 AS offset", {}, "setting columns: offset int cannot be written; there are"),
     ("1.5 AS value", {}, r"setting columns: value decimal\(2,1\) cannot be written"),
     ("value, 'h' AS headers", {}, "headers string cannot be written; a message has no headers"),
-    ("value, now() AS timestamp", {}, "timestamp cannot be written; a message has no timesta"),
+    ("value, 'now' AS timestamp, 1 AS x", {}, "columns: timestamp string, x int cannot be written"),
     ("value", {"includeHeaders": "true"}, "setting includeHeaders: a message has no headers"),
     ("value, 1 AS topic", {}, "setting columns: topic int cannot be written; there are value"),
     ("value, 3 AS partition", {}, r"Invalid partition id: 3 .* range of \[0, 2\]"),
@@ -268,6 +270,181 @@ def test_job_that_ended_between_two_topics_is_completed_when_it_is_repeated(log_
     assert_nothing_is_left(log_dir)
 
 
+def test_topic_that_rows_name_and_that_is_made_anew_while_tasks_write_gets_nothing(log_dir):
+    """Also if a later task has seen only the new one."""
+    schema = StructType().add("topic", "string").add("value", "binary")
+    options = {"path": str(log_dir), "job_id": "j"}
+    sink = Sink.of(options, schema, overwrite=False, is_stream=False)
+    LogWriter(sink)
+    written = []
+    for value in (b"a", b"b"):
+        rows = pa.RecordBatch.from_pydict({"topic": ["orders"], "value": [value]})
+        written.append(sink.write("j", iter([rows]), len(written)))
+        with LogDirWriter.open(log_dir) as writer:
+            if value == b"a":
+                old = writer.topic("orders")
+                writer.delete_topic("orders")
+                writer.create_topic(replace(old, topic_id=None))
+    before = files_of(log_dir, "orders")
+    for messages in (written, written[::-1]):
+        with pytest.raises(PublicationError, match="orders was made anew while it was written"):
+            sink.commit("j", messages)
+    assert files_of(log_dir, "orders") == before
+    assert_nothing_is_left(log_dir)
+
+
+# ---- attempts of one job
+
+
+def new_sink(log_dir: Path, *, job_id: str = "j") -> Sink:
+    options = {"path": str(log_dir), "topic": "orders", "job_id": job_id}
+    return Sink.of(options, StructType().add("value", "binary"), overwrite=False, is_stream=False)
+
+
+def some_rows(*values: bytes) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pydict({"value": list(values)})
+
+
+def staged_in(log_dir: Path) -> list[Path]:
+    return [path for path in (log_dir / JOB_STAGING_DIR).rglob("*") if path.is_file()]
+
+
+def test_attempt_of_a_committed_job_stages_nothing_and_still_compares_its_rows(log_dir):
+    first = new_sink(log_dir)
+    LogWriter(first)
+    first.commit("j", [first.write("j", some_rows(b"a", b"b"), 0)])
+    files = files_of(log_dir, "orders")
+    for values, reason in (((b"a", b"b"), ""), ((b"a",), "with count = 2, not 1")):
+        again = new_sink(log_dir)
+        LogWriter(again)
+        written = [again.write("j", some_rows(*values), 0)]
+        assert not list((log_dir / JOB_STAGING_DIR).iterdir())
+        if reason:
+            with pytest.raises(PublicationError, match=reason):
+                again.commit("j", written)
+        else:
+            again.commit("j", written)
+        assert files_of(log_dir, "orders") == files
+
+
+def test_attempt_that_has_only_counted_rows_of_a_job_that_is_gone_then_fails(log_dir):
+    first = new_sink(log_dir)
+    LogWriter(first)
+    first.commit("j", [first.write("j", some_rows(b"a"), 0)])
+    again = new_sink(log_dir)
+    LogWriter(again)
+    written = [again.write("j", some_rows(b"a"), 0)]
+    (log_dir / ".manifests" / "j.json").rename(log_dir / "away")
+    with pytest.raises(PublicationError, match="it was committed when this write began, and is no"):
+        again.commit("j", written)
+
+
+def test_second_attempt_while_a_task_or_the_commit_of_the_first_works_is_refused(
+    log_dir, monkeypatch
+):
+    refused = "job j: another process writes this job: wait for its end"
+    seen = []
+
+    def begin_again() -> None:
+        with pytest.raises(PublicationError, match=refused):
+            LogWriter(new_sink(log_dir))
+        LogWriter(new_sink(log_dir, job_id="j.2")).abort([])
+        seen.append(len(list((log_dir / JOB_STAGING_DIR).iterdir())))
+
+    def rows_beside() -> Iterator[pa.RecordBatch]:
+        yield from some_rows(b"a")
+        begin_again()
+
+    class Beside(ThreadTasks):
+        def map(self, *arguments, **step):
+            begin_again()
+            return super().map(*arguments, **step)
+
+    first = new_sink(log_dir)
+    LogWriter(first)
+    written = [first.write("j", rows_beside(), 0)]
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.commit.ThreadTasks", Beside)
+    first.commit("j", written)
+    assert seen == [1, 1]
+    assert [value for pairs in content_of(log_dir, "orders").values() for _, value in pairs] == [
+        b"a"
+    ]
+    assert_nothing_is_left(log_dir)
+
+
+def test_two_attempts_that_slip_past_each_other_write_the_job_once(log_dir):
+    """Neither task had begun when the other attempt did. The files of a dead one go, too."""
+    dead, first, second, third = (new_sink(log_dir) for _ in range(4))
+    for sink in (dead, first, second, third):
+        LogWriter(sink)
+    dead.write("j", some_rows(b"a"), 0)
+    written = [(sink, [sink.write("j", some_rows(b"a"), 0)]) for sink in (first, second)]
+    for sink, messages in written[:1]:
+        sink.commit("j", messages)
+    assert_nothing_is_left(log_dir)
+    with pytest.raises(PublicationError, match="job j: its staged files were deleted: the job has"):
+        second.commit("j", written[1][1])
+    third.commit("j", [third.write("j", some_rows(b"a"), 0)])
+    assert [value for pairs in content_of(log_dir, "orders").values() for _, value in pairs] == [
+        b"a"
+    ]
+    assert_nothing_is_left(log_dir)
+
+
+def test_attempt_whose_staged_files_were_deleted_says_so_in_a_line(log_dir):
+    sink = new_sink(log_dir)
+    LogWriter(sink).abort([])
+    with pytest.raises(PublicationError, match="job j: its staged files were deleted: the job has"):
+        sink.write("j", some_rows(b"a"), 0)
+
+
+@pytest.mark.parametrize("dialect", [DOCUMENTED], ids=["documented"])
+def test_error_of_a_row_of_the_commit_or_of_a_read_is_a_line_in_plain_pyspark(
+    spark, rows, log_dir, tmp_path
+):
+    register(spark)
+
+    def save(frame: DataFrame, **options: str) -> None:
+        writing = frame.write.format("kminilog").mode("append").option("topic", "orders")
+        writing.options(**options).save(str(log_dir))
+
+    def locked() -> None:
+        with LogDirWriter.open(log_dir):
+            save(rows, lockTimeoutMs="0")
+
+    def damaged() -> None:
+        save(rows)
+        flip_byte(min((log_dir / "orders-0").glob("*.log")), 20)
+        spark.read.format("kminilog").option("topic", "orders").load(str(log_dir)).collect()
+
+    for call, told in (
+        (lambda: save(rows.selectExpr("nullif(value, 'value 7') AS value")), "has no null value"),
+        (locked, "only one writer"),
+        (damaged, "orders-0"),
+    ):
+        said = error_text(PySparkException, call)
+        assert told in said
+        assert "Traceback" not in said
+        assert len(said.strip().splitlines()) <= 3, said  # Spark's own words around it
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_write_ignores_what_a_read_gives_here_or_of_kafka_and_names_other_columns(
+    spark, write, rows, log_dir
+):
+    write(rows)
+    read = spark.read.format("kminilog").option("topic", "orders").load(str(log_dir))
+    kafkas = read.selectExpr("*", "now() AS timestamp", "0 AS timestampType").drop("topic")
+    for frame in (read, kafkas):
+        before = all_numbers_in(log_dir)
+        write(frame.where("partition < 9"))
+        assert all_numbers_in(log_dir) == sorted(before * 2)
+    other = kafkas.selectExpr("*", "1 AS x", "2.5 AS y")
+    named = r"setting columns: x int, y decimal\(2,1\) cannot be written; there are value and key"
+    with pytest.raises(KMiniLogError, match=named):
+        write(other)
+
+
 @pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
 def test_write_that_may_not_wait_fails_beside_another_writer_and_can_be_repeated(
     write, rows, log_dir
@@ -305,7 +482,7 @@ def runs_of(log_dir: Path, job_id: str, task: int, *messages: tuple[int, bytes])
 
 
 def commit(log_dir: Path, job_id: str, *runs: Run) -> None:
-    commit_runs(log_dir, LogDir(log_dir).topic("orders"), job_id, runs, {})
+    commit_runs(log_dir, [LogDir(log_dir).topic("orders")], job_id, runs, {})
 
 
 def test_commit_appends_the_runs_that_count_and_forgets_the_others(log_dir, dialect):
@@ -394,16 +571,18 @@ def test_commit_of_fewer_messages_than_the_tasks_have_told_changes_nothing(log_d
     assert_nothing_is_left(log_dir)
 
 
-def test_commit_to_a_topic_that_was_made_anew_in_another_dialect_changes_nothing(log_dir, dialect):
+@pytest.mark.parametrize("is_same", [True, False])
+def test_commit_to_a_topic_that_was_made_anew_changes_nothing(log_dir, dialect, is_same):
     runs = runs_of(log_dir, "j", 0, (0, b"a"))
     told_before = LogDir(log_dir).topic("orders")
-    other = KAFKA if dialect == DOCUMENTED else DOCUMENTED
+    other = dialect if is_same else KAFKA if dialect == DOCUMENTED else DOCUMENTED
+    what = "" if is_same else f", as {other.name},"
     with LogDirWriter.open(log_dir) as writer:
         writer.delete_topic("orders")
         writer.create_topic(Topic("orders", 3, other, SETTINGS))
     before = files_of(log_dir, "orders")
-    with pytest.raises(PublicationError, match=f"orders was made anew, as {other.name}, while"):
-        commit_runs(log_dir, told_before, "j", [runs], {})
+    with pytest.raises(PublicationError, match=f"orders was made anew{what} while"):
+        commit_runs(log_dir, [told_before], "j", [runs], {})
     assert files_of(log_dir, "orders") == before
     assert_nothing_is_left(log_dir)
 
@@ -727,7 +906,8 @@ def offsets_read(log_dir: Path) -> dict[str, int]:
         for row in batch.to_pylist():
             assert row["offset"] == found[f"orders-{row['partition']}"]
             found[f"orders-{row['partition']}"] += 1
-    assert LogStreamReader(options).latestOffset(found, ReadAllAvailable()) == found
+    position = found | {"topic_ids": {"orders": LogDir(log_dir).topic_id("orders")}}
+    assert LogStreamReader(options).latestOffset(position, ReadAllAvailable()) == position
     return found
 
 

@@ -45,7 +45,7 @@ class LogReader(DataSourceReader):
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
 
-    @in_one_line
+    @in_one_line()
     def partitions(self) -> Sequence[RangeGroup]:
         """Return what each task reads: a few groups of ranges, at least one group.
 
@@ -71,8 +71,9 @@ def ranges_to_batches(
     each gap is a Python warning of the process that reads.
     """
     log_dir = LogDir(options.log_dir)
-    for wanted in ranges:
-        yield from _range_to_batches(options, log_dir, wanted)
+    with in_one_line():
+        for wanted in ranges:
+            yield from _range_to_batches(options, log_dir, wanted)
 
 
 def _range_to_batches(

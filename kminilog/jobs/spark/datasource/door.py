@@ -51,7 +51,7 @@ def register(spark: SparkSession) -> None:
     """Register the format `kminilog` in a session, and make its queries push filters down to it.
 
     Nothing else in the session changes. Idempotent. On a cluster it also brings kminilog to the
-    executors.
+    executors. Raises SparkUnavailableError for a session of Spark Connect.
     """
     ship(spark)
     spark.dataSource.register(LogSource)
@@ -69,7 +69,7 @@ class LogSource(DataSource):
         """Return the name for `format(...)`."""
         return "kminilog"
 
-    @in_one_line
+    @in_one_line()
     def schema(self) -> StructType:
         """Return the columns of a read. For CREATE TABLE they carry the options of the table."""
         defined = defined_options(self.options)
@@ -77,7 +77,7 @@ class LogSource(DataSource):
             return schema_of(read_options(self.options))
         return keep_options(schema_of(check_table_options(defined)), defined)
 
-    @in_one_line
+    @in_one_line()
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of a batch."""
         return LogReader(self._reading(schema, READING, is_stream=False))
@@ -92,12 +92,12 @@ class LogSource(DataSource):
         except KMiniLogError as error:
             return RefusedStreamReader(error)
 
-    @in_one_line
+    @in_one_line()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return a writer of a batch."""
         return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
 
-    @in_one_line
+    @in_one_line()
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:

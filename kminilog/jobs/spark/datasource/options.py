@@ -1,6 +1,6 @@
 """The options of the data source `kminilog`, from texts to values, or one clear error.
 
-The names are those of Spark's Kafka source where there is such an option, and their case does not
+The names are those of Spark's Kafka source where there is such an option; case and `_` do not
 matter. An unknown option is an error, because it is mostly a typing error that would change what is
 read. This module does not look into a log dir.
 
@@ -23,10 +23,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from pyspark.sql.types import (
@@ -47,25 +47,18 @@ from kminilog.producer_settings import PRODUCER_SETTINGS
 # ---- of the data source
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def in_one_line(method: Method) -> Method:
+@contextmanager
+def in_one_line() -> Iterator[None]:
     """Make Spark report an error of kminilog without the traceback of the process that raised it.
 
-    For methods that Spark calls to plan a query, in a worker that ends after an error.
+    For what Spark calls to plan a query, and for tasks: in a worker that ends after an error.
     """
-
-    @wraps(method)
-    def told(*args: Any, **named: Any) -> Any:
-        try:
-            return method(*args, **named)
-        except KMiniLogError:
-            if "pyspark.worker_util" in sys.modules:
-                os.environ["SPARK_HIDE_TRACEBACK"] = "1"
-            raise
-
-    return cast(Method, told)
+    try:
+        yield
+    except KMiniLogError:
+        if "pyspark.worker_util" in sys.modules:
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise
 
 
 COLUMNS = {
@@ -301,20 +294,25 @@ def schema_of(options: ReadOptions) -> StructType:
 
 
 def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    by_lower_case = {name.lower(): name for name in names}
+    known = {_plain(name): name for name in names}
     given = {}
     for name, text in options.items():
-        if name.lower() not in by_lower_case:
+        if _plain(name) not in known:
             raise _unknown(name, names)
-        given[by_lower_case[name.lower()]] = text
+        given[known[_plain(name)]] = text
     return given
+
+
+def _plain(name: str) -> str:
+    """Return what counts of an option's name: `jobId` and `JOB_ID` are `job_id`."""
+    return name.lower().replace("_", "")
 
 
 def _unknown(name: str, names: Collection[str]) -> SettingError:
     if name.lower().startswith("kafka."):
         return SettingError(name, reason=_NO_CLIENT)
     for refused, reason in _REFUSED.items():
-        if name.lower() == refused.lower():
+        if _plain(name) == _plain(refused):
             return SettingError(refused, reason=reason)
     known = sorted(set(names) - {*_NOT_OURS})
     return SettingError(name, reason=f"no such option here; {_there_is(known)}")
@@ -324,6 +322,9 @@ def _path(given: Mapping[str, str], ways: str) -> str:
     if not given.get("path"):
         raise SettingError("path", reason=f"name the log dir, {ways}")
     path = given["path"].removeprefix("file:")
+    if re.match("[A-Za-z][A-Za-z0-9+.-]*:/", path):
+        reason = f"{path!r} is no path of a POSIX file system: a log dir needs its rename and flock"
+        raise SettingError("path", reason=reason)
     if not os.path.isabs(path):
         reason = f"{path!r} is relative; tasks run in other directories: give the whole path"
         raise SettingError("path", reason=reason)
@@ -532,7 +533,7 @@ def options_in_use(
     Its own options win. A table has options for both reads and writes, so only the table's options
     that are in `names` are taken.
     """
-    wanted = {name.lower() for name in names}
+    wanted = set(map(_plain, names))
     kept = kept_options(options, schema) or {}
-    over = {name.lower(): text for name, text in options.items()}
-    return {name: text for name, text in kept.items() if name in wanted} | over
+    over = {_plain(name): text for name, text in options.items()}
+    return {_plain(name): text for name, text in kept.items() if _plain(name) in wanted} | over

@@ -86,7 +86,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._clock = clock
         self._last_trigger: float | None = None
 
-    @in_one_line
+    @in_one_line()
     def initialOffset(self) -> Position:  # noqa: N802
         """Return where a query without a checkpoint begins, as startingOffsets says.
 
@@ -109,7 +109,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return end_offset(reader)
         return reachable(self._log_dir, reader, offset, self._options)
 
-    @in_one_line
+    @in_one_line()
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return maxOffsetsPerTrigger as Spark's limit; without it a micro-batch reads all.
 
@@ -120,18 +120,18 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ReadMaxRows(most)
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
-    @in_one_line
+    @in_one_line()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end of the query: the ends of the logs now."""
         self._final = self.reportLatestOffset()
 
-    @in_one_line
+    @in_one_line()
     def reportLatestOffset(self) -> Position:  # noqa: N802
         """Return the ends of the logs, which Spark shows in the progress of a query."""
         logs = self._logs()
         return logs.position(logs.ends())
 
-    @in_one_line
+    @in_one_line()
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
         """Return the position after the next micro-batch, which begins at `start`.
 
@@ -151,7 +151,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         known = {name: offset for name, offset in reached.items() if offset or name in offsets}
         return logs.position({**offsets, **known}, start.get(_TOPIC_IDS))
 
-    @in_one_line
+    @in_one_line()
     def partitions(self, start: Position, end: Position) -> Sequence[RangeGroup]:
         """Return what each task of a micro-batch reads; no group for an empty one.
 
@@ -248,7 +248,7 @@ class RefusedStreamReader(DataSourceStreamReader):
     def __init__(self, error: KMiniLogError) -> None:
         self._error = error
 
-    @in_one_line
+    @in_one_line()
     def _refuse(self, *asked: Any, **named: Any) -> NoReturn:
         raise self._error
 

@@ -3,6 +3,8 @@
     columns  value (binary or string), key (the same; may be missing or null),
              partition (int; null or missing: the partitioner chooses),
              topic (string; the option `topic` comes first)
+    ignored  what a read gives beside these, here (offset, position, segment) or in Spark's Kafka
+             source (timestamp, timestampType)
 
 The partitioner places rows as in a bulk job (columns/partitioning.py): the number of a row's task
 stands for that of its file, and the seed comes from the id of the job. Messages of a partition keep
@@ -11,14 +13,16 @@ columns that the log assigns (topic, offset, position, segment); these must be n
 topic in a table without the option `topic`. A batch write is one job, which the option `job_id` may
 name. A micro-batch is the job `<query id>-<batch id>`, however often Spark runs it; so writing it
 is idempotent. If rows name their topics, it is a job `<job id>.<topic>` for each of them, one after
-the other. Source: Spark's Python Data Source API; Spark's Kafka sink.
+the other. Each attempt of a batch write has directories of its own, and its tasks hold locks there
+while they write. If a job is committed already, its tasks only count their rows. Source: Spark's
+Python Data Source API; Spark's Kafka sink.
 """
 
 import pickle
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
@@ -34,54 +38,75 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     WriterCommitMessage,
 )
-from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    NullType,
+    StringType,
+    StructType,
+    TimestampType,
+)
 
 from kminilog.columns.digests import sum_of_rows
 from kminilog.columns.partitioning import Places, chooser
 from kminilog.columns.staged_logs import Run, RunWriter
-from kminilog.errors import PublicationError, SettingError
+from kminilog.errors import SettingError
 from kminilog.jobs.source.tasks import Tasks
 from kminilog.jobs.spark.datasource.commit import (
+    check_not_written,
     commit_runs,
     compact_after,
     forget_runs,
     runs_path,
+    staged_files_gone,
 )
 from kminilog.jobs.spark.datasource.options import (
     COLUMNS,
     NO_HEADERS,
-    NO_TIMESTAMPS,
     WriteOptions,
+    in_one_line,
     write_options,
 )
 from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.partitioners.keyed_rules import keyed_rule
-from kminilog.storage.files import replace_file
+from kminilog.storage.lock import LogDirLock
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import committed_path
+from kminilog.storage.publish.manifests import (
+    check_job_id,
+    committed_path,
+    is_job_id,
+    is_under_way,
+)
 from kminilog.storage.topics import Topic
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
 _BYTES = (BinaryType, StringType)
 _ASSIGNED = ("offset", "position", "segment")
+_OPTIONAL = ("key", "partition")
 _TYPES = {
     "key": (*_BYTES, NullType),
     "value": _BYTES,
     "partition": (IntegerType, NullType),
     "topic": (StringType,),
 }
-_REFUSED = {"headers": NO_HEADERS, "timestamp": NO_TIMESTAMPS, "timestampType": NO_TIMESTAMPS}
+_REFUSED = {"headers": NO_HEADERS}
+_IGNORED = {
+    **{name: COLUMNS[name] for name in _ASSIGNED},
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+}
+"""Columns that a read gives, here or of Spark's Kafka source, and that no message keeps."""
 
 Messages = Sequence[WriterCommitMessage | None]
 
 
 @dataclass
 class WrittenRuns(WriterCommitMessage):
-    """What one attempt of a task has written, and the sum of these rows, by topic."""
+    """What one attempt of a task has written, by topic, and these topics as the task saw them."""
 
     job_id: str
     runs: dict[str, Run]
-    sums: dict[str, int]
+    topics: dict[str, Topic] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,14 +114,14 @@ class Sink:
     """Where rows go: options and columns, checked before any task starts.
 
     Without a topic, each row names one in its column `topic`. `assigned` are the columns of a table
-    that the log assigns.
+    that the log assigns. A stream has no `attempt`: nobody else writes its micro-batches.
     """
 
     options: WriteOptions
     topic: Topic | None
     columns: tuple[str, ...]
     assigned: tuple[str, ...]
-    is_stream: bool
+    attempt: str
 
     @classmethod
     def of(
@@ -127,11 +152,12 @@ class Sink:
         except ValueError as error:
             raise SettingError("partitioner", reason=str(error)) from None
         if wanted.job_id is not None:
-            runs_path(log_dir.path, wanted.job_id)  # is it a file name?
+            check_job_id(wanted.job_id)
         by_log = _ASSIGNED if topic is None else ("topic", *_ASSIGNED)
         assigned = by_log if is_table else ()
         _check_columns(schema, assigned)
-        return cls(wanted, topic, tuple(schema.names), assigned, is_stream)
+        attempt = "" if is_stream else uuid4().hex
+        return cls(wanted, topic, tuple(schema.names), assigned, attempt)
 
     @property
     def log_dir(self) -> Path:
@@ -144,8 +170,7 @@ class Sink:
         Raises SettingError for a value that the log assigns and for a row without a topic,
         UnknownTopicOrPartitionError, and what `RunWriter.write` raises.
         """
-        writers: dict[str, tuple[RunWriter, RowPartitioner]] = {}
-        sums: dict[str, int] = {}
+        writers: dict[str, TopicWriter] = {}
         for batch in filter(len, batches):
             for name in self.assigned:
                 if name in self.columns and batch.column(name).null_count < len(batch):
@@ -153,10 +178,10 @@ class Sink:
                     raise SettingError("columns", reason=reason)
             for topic, rows in self._by_topic(batch):
                 if topic not in writers:
-                    writers[topic] = self._open(topic, self.job_of(job_id, topic), task)
-                sums[topic] = sums.get(topic, 0) + self._write(*writers[topic], rows)
-        runs = {topic: self._close(job_id, topic, run) for topic, (run, _) in writers.items()}
-        return WrittenRuns(job_id, runs, sums)
+                    writers[topic] = TopicWriter(self, topic, self.job_of(job_id, topic), task)
+                writers[topic].write(rows)
+        topics = {name: writer.topic for name, writer in writers.items()}
+        return WrittenRuns(job_id, {name: one.close() for name, one in writers.items()}, topics)
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self.topic is not None:
@@ -169,38 +194,29 @@ class Sink:
         for topic in pc.unique(topics).to_pylist():
             yield topic, batch.filter(pc.equal(topics, topic))
 
-    def _open(self, name: str, job_id: str, task: int) -> tuple[RunWriter, "RowPartitioner"]:
-        topic = self.topic or LogDir(self.log_dir).topic(name)
-        staging = runs_path(self.log_dir, job_id)
-        if self.is_stream:
-            staging.mkdir(parents=True, exist_ok=True)
-        place = RowPartitioner(topic, self.options.partitioner, task, job_id)
-        return RunWriter(staging / uuid4().hex, topic), place
-
-    def _close(self, job_id: str, topic: str, writer: RunWriter) -> Run:
-        return writer.close(runs_path(self.log_dir, self.job_of(job_id, topic)))
-
-    def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> int:
-        """Write rows, and return their sum if it is to be compared, else 0."""
-        nothing = pa.nulls(len(batch), pa.binary())
-        values = batch.column("value").cast(pa.binary())
-        keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
-        named = batch.column("partition") if "partition" in self.columns else None
-        writer.write(place.partitions(keys, named), keys, values)
-        return 0 if self.options.job_id is None else sum_of_rows(keys, values, named)
+    def runs_of(self, job_id: str) -> Path:
+        """Return the directory for the runs of a topic's job."""
+        return runs_path(self.log_dir, job_id, self.attempt)
 
     def job_of(self, job_id: str, topic: str) -> str:
         """Return the id of the job that writes the rows of a topic."""
         return job_id if self.topic is not None else f"{job_id}.{topic}"
 
-    def commit(self, job_id: str, messages: Messages, tasks: Tasks | None = None) -> None:
+    def commit(
+        self,
+        job_id: str,
+        messages: Messages,
+        tasks: Tasks | None = None,
+        *,
+        allow_empty: bool = False,
+    ) -> None:
         """Publish the runs of the successful task attempts, topic by topic; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
         by_task = [message for message in messages if isinstance(message, WrittenRuns)]
-        names = {name for one in by_task for name in one.runs}
-        if self.topic is not None:
-            names.add(self.topic.name)
-        for name in sorted(names):
+        if allow_empty and self.topic is not None and not any(one.runs for one in by_task):
+            nothing, name = Run("", 0, 0), self.topic.name
+            by_task = [WrittenRuns(job_id, {name: nothing}, {name: self.topic})]
+        for name in sorted({name for one in by_task for name in one.runs}):
             written = [one for one in by_task if name in one.runs]
             runs = [one.runs[name] for one in written]
             facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
@@ -209,29 +225,38 @@ class Sink:
                 facts["rows_sum"] = f"{sum(one.sums[name] for one in written) % (1 << 64):016x}"
             commit_runs(
                 self.log_dir,
-                self.topic or LogDir(self.log_dir).topic(name),
+                [one.topics[name] for one in written],
                 self.job_of(job_id, name),
                 runs,
                 facts,
+                attempt=self.attempt,
+                allow_empty=allow_empty,
                 lock_timeout_ms=self.options.lock_timeout_ms,
                 tasks=tasks,
             )
 
-    def make_directories(self, job_id: str) -> None:
-        """Make the directories of a job's runs; a topic's name may be too long for an id."""
-        for topic in self._possible_topics():
-            with suppress(PublicationError):
-                directory = runs_path(self.log_dir, self.job_of(job_id, topic.name))
-                directory.mkdir(parents=True, exist_ok=True)
+    def begin(self, job_id: str) -> None:
+        """Make the directories of a job's runs, unless the job is committed.
+
+        Raises PublicationError if another process writes it now.
+        """
+        for job in self._possible_jobs(job_id):
+            if not is_under_way(self.log_dir, job):
+                check_not_written(self.log_dir, job)
+                self.runs_of(job).mkdir(parents=True, exist_ok=True)
 
     def forget(self, job_id: str) -> None:
         """Delete the runs of a job."""
-        for topic in self._possible_topics():
-            with suppress(PublicationError):
-                forget_runs(self.log_dir, self.job_of(job_id, topic.name))
+        for job in self._possible_jobs(job_id):
+            forget_runs(self.log_dir, job, self.attempt)
 
-    def _possible_topics(self) -> list[Topic]:
-        return LogDir(self.log_dir).topics() if self.topic is None else [self.topic]
+    def _possible_jobs(self, job_id: str) -> list[str]:
+        """Return the ids of the jobs that rows may be for; a topic's name may be too long for one.
+
+        Such a topic's rows are refused when they come.
+        """
+        topics = LogDir(self.log_dir).topics() if self.topic is None else [self.topic]
+        return [one for t in topics if is_job_id(one := self.job_of(job_id, t.name))]
 
 
 def _check_columns(schema: StructType, assigned: Collection[str]) -> None:
@@ -239,14 +264,19 @@ def _check_columns(schema: StructType, assigned: Collection[str]) -> None:
     if assigned and not set(assigned) & set(schema.names):
         reason = "this table cannot be written; create it with all: leave out option columns"
         raise SettingError("columns", reason=reason)
-    for field in schema:
-        if field.name in assigned and field.dataType == COLUMNS[field.name]:
-            continue
-        if not isinstance(field.dataType, _TYPES.get(field.name, ())):
-            written = "there are value and key (binary or string), partition (int), topic (string)"
-            reason = _REFUSED.get(field.name, written)
-            kind = field.dataType.simpleString()
-            raise SettingError("columns", reason=f"{field.name} {kind} cannot be written; {reason}")
+    unknown = []
+    for column in schema:
+        kind = column.dataType.simpleString()
+        if column.name in _REFUSED:
+            reason = f"{column.name} {kind} cannot be written; {_REFUSED[column.name]}"
+            raise SettingError("columns", reason=reason)
+        is_ignored = column.dataType == _IGNORED.get(column.name)
+        if not (is_ignored or isinstance(column.dataType, _TYPES.get(column.name, ()))):
+            unknown.append(f"{column.name} {kind}")
+    if unknown:
+        written = "there are value and key (binary or string), partition (int), topic (string)"
+        reason = f"{', '.join(unknown)} cannot be written; {written}"
+        raise SettingError("columns", reason=reason)
     if "value" not in schema.names:
         raise SettingError("columns", reason="there is no column value")
 
@@ -279,6 +309,52 @@ class RowPartitioner:
         return pc.coalesce(named, pa.array(chosen)).to_numpy()
 
 
+class TopicWriter:
+    """Writes what one task has for one topic as a run; only counts it if the job is committed.
+
+    It holds a lock on the run: as long as it writes, the job is not begun a second time.
+    """
+
+    def __init__(self, sink: Sink, topic: str, job_id: str, task: int) -> None:
+        """Begin the run. Raises UnknownTopicOrPartitionError, and PublicationError.
+
+        The topic is as it is now: what is published in the end must be for the same one.
+        """
+        self.topic = sink.topic or LogDir(sink.log_dir).topic(topic)
+        self._has_keys, self._names_partitions = (name in sink.columns for name in _OPTIONAL)
+        self._place = RowPartitioner(self.topic, sink.options.partitioner, task, job_id)
+        self._count, self._runs = 0, sink.runs_of(job_id)
+        self._run: RunWriter | None = None
+        if is_under_way(sink.log_dir, job_id):
+            return
+        if not sink.attempt:
+            self._runs.mkdir(parents=True, exist_ok=True)
+        directory = self._runs / uuid4().hex
+        try:
+            self._run, self._lock = RunWriter(directory, self.topic), LogDirLock(directory)
+        except FileNotFoundError:
+            raise staged_files_gone(job_id) from None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows; raises what `RunWriter.write` raises."""
+        self._count += len(batch)
+        if self._run is None:
+            return
+        nothing = pa.nulls(len(batch), pa.binary())
+        values = batch.column("value").cast(pa.binary())
+        keys = batch.column("key").cast(pa.binary()) if self._has_keys else nothing
+        named = batch.column("partition") if self._names_partitions else None
+        self._run.write(self._place.partitions(keys, named), keys, values)
+
+    def close(self) -> Run:
+        """Write the rest, and return the run; one without a directory if rows were only counted."""
+        if self._run is None:
+            return Run("", self._count, 0)
+        run = self._run.close(self._runs)
+        self._lock.release()
+        return run
+
+
 class LogWriter(DataSourceArrowWriter):
     """Writes a batch, as one job."""
 
@@ -286,12 +362,14 @@ class LogWriter(DataSourceArrowWriter):
         self._sink = sink
         self._job_id = sink.options.job_id or str(uuid4())
         # The driver makes them: a task that goes on after the end of the job must not do so again.
-        sink.make_directories(self._job_id)
+        sink.begin(self._job_id)
 
+    @in_one_line()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of a task."""
         return self._sink.write(self._job_id, iterator, _task().partitionId())
 
+    @in_one_line()
     def commit(self, messages: Messages) -> None:
         """Publish the job."""
         self._sink.commit(self._job_id, messages)
@@ -302,7 +380,7 @@ class LogWriter(DataSourceArrowWriter):
         self._sink.forget(self._job_id)
 
 
-_RUNS_FILE = "runs.pickle"
+_RUNS_FILE = "runs_file"
 
 
 class _Runs(DataSource):
@@ -313,26 +391,46 @@ class _Runs(DataSource):
         return "kminilog-runs"
 
     def writer(self, schema: StructType, overwrite: bool) -> "LogWriter":
-        return _RunsWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=False))
+        options = dict(self.options)
+        path = Path(options.pop(_RUNS_FILE))
+        sink = Sink.of(options, schema, overwrite=overwrite, is_stream=False)
+        return _RunsWriter(sink, path)
 
 
 class _RunsWriter(LogWriter):
+    def __init__(self, sink: Sink, path: Path) -> None:
+        super().__init__(sink)
+        self._path = path
+
     def commit(self, messages: Messages) -> None:
-        path = runs_path(self._sink.log_dir, self._job_id) / _RUNS_FILE
-        replace_file(path, pickle.dumps(list(messages)))
+        self._path.write_bytes(pickle.dumps((self._sink, list(messages))))
 
 
-def write_rows(frame: DataFrame, log_dir: Path, job_id: str, options: Mapping[str, str]) -> None:
+def write_rows(
+    frame: DataFrame,
+    log_dir: Path,
+    job_id: str,
+    options: Mapping[str, str],
+    *,
+    allow_empty: bool = False,
+) -> None:
     """Write a DataFrame as a write of the data source does; but tasks join the runs, too.
 
-    A data source cannot do so, because Spark gives it no session to run tasks in.
+    With `allow_empty` there is a job without messages if there are no rows. A data source cannot
+    let tasks join, because Spark gives it no session to run tasks in.
     """
     spark, options = frame.sparkSession, {**options, "path": str(log_dir), "job_id": job_id}
-    sink = Sink.of(options, frame.schema, overwrite=False, is_stream=False)
+    Sink.of(options, frame.schema, overwrite=False, is_stream=False)  # before Spark does anything
     spark.dataSource.register(_Runs)
-    frame.write.format(_Runs.name()).mode("append").options(**options).save()
-    runs = (runs_path(sink.log_dir, job_id) / _RUNS_FILE).read_bytes()
-    sink.commit(job_id, pickle.loads(runs), SparkTasks(spark))
+    with TemporaryDirectory() as directory:
+        path = Path(directory, _RUNS_FILE)
+        options[_RUNS_FILE] = str(path)
+        frame.write.format(_Runs.name()).mode("append").options(**options).save()
+        sink, messages = pickle.loads(path.read_bytes())
+    try:
+        sink.commit(job_id, messages, SparkTasks(spark), allow_empty=allow_empty)
+    finally:
+        sink.forget(job_id)
 
 
 class LogStreamWriter(DataSourceStreamArrowWriter):
@@ -341,6 +439,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
+    @in_one_line()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of a task."""
         task = _task()
@@ -349,6 +448,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         job_id = f"{query}-{batch}"
         return self._sink.write(job_id, iterator, task.partitionId())
 
+    @in_one_line()
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch; do nothing if it was published before."""
         job_ids = {message.job_id for message in messages if isinstance(message, WrittenRuns)}

@@ -5,11 +5,13 @@ It loads pyspark only when a function is called, so that a command can first say
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
-from kminilog.errors import SourceError
+from kminilog.errors import KMiniLogError, SourceError
 from kminilog.format.dialect import Dialect
 from kminilog.jobs.ingest.job import IngestResult, ingest_with, topic_for
 from kminilog.jobs.ingest.job_identity import committed_job, cut_since
@@ -21,7 +23,9 @@ from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Report
 from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
 from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.topics import Topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,7 +57,7 @@ class SparkIngest:
         from kminilog.jobs.spark.runtime.failures import spark_failures
         from kminilog.jobs.spark.runtime.session import own_session
 
-        check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
+        check_cluster(spark, Path(job.log_dir), is_writing=True)
         with spark_failures(str(source)), own_session(spark) as own:
             return stage(own, source, files, job, plan, self._progress)
 
@@ -102,34 +106,53 @@ def ingest_rows(
     partitioner: str = "default-2.4",
     job_id: str | None = None,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
+    allow_empty: bool = False,
 ) -> IngestResult:
     """Append the rows of a DataFrame to a topic, as `frame.write` does; create it if there is none.
 
-    All rows become messages, or none. A topic that is created stays, also if the job fails then.
-    With a `job_id` this is idempotent: a committed job with the same rows is not written again.
+    All rows become messages, or none. A topic that is created goes again if the job fails then.
+    With a `job_id` this is idempotent: a committed job with as many rows is not written again.
     Raises what a write raises, PublicationError for a topic with other settings, and SourceError
-    without rows.
+    without rows, unless `allow_empty`.
     """
     from kminilog.jobs.spark.datasource.writer import write_rows
     from kminilog.jobs.spark.runtime.failures import spark_failures
+    from kminilog.jobs.spark.runtime.session import context_of
 
     started, is_named, job_id = time.monotonic(), job_id is not None, job_id or str(uuid4())
-    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True) as writer:
+    context_of(frame.sparkSession)
+    open_locked = partial(open_writer, log_dir, lock_timeout_ms=lock_timeout_ms)
+    with open_locked(create=True) as writer:
         found = committed_job(writer.path, job_id, log_warning) if is_named else None
         is_committed = found is not None
         target = topic_for(writer, job_id, topic, partitions, dialect, settings)
-        if existing_topic(writer, topic) is None:
-            writer.create_topic(target)
+        made = writer.create_topic(target) if existing_topic(writer, topic) is None else None
     options = {
         "topic": topic,
         "partitioner": partitioner,
         "lockTimeoutMs": str(lock_timeout_ms),
     }
-    with spark_failures(str(DATAFRAME)):
-        write_rows(frame, log_dir.resolve(), job_id, options)
-    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
-        manifest = committed_job(writer.path, job_id, log_warning)
-        if manifest is None:
-            raise SourceError(str(DATAFRAME), reason="it holds no records")
-        cut_off = cut_since(writer, manifest) if is_committed else ()
+    try:
+        with spark_failures(str(DATAFRAME)):
+            write_rows(frame, log_dir.resolve(), job_id, options, allow_empty=allow_empty)
+        with open_locked() as writer:
+            manifest = committed_job(writer.path, job_id, log_warning)
+            if manifest is None:
+                reason = "it holds no records; allow_empty=True allows that"
+                raise SourceError(str(DATAFRAME), reason=reason)
+            cut_off = cut_since(writer, manifest) if is_committed else ()
+    except BaseException:
+        if made:
+            _take_back(open_locked, made)
+        raise
     return IngestResult(manifest, time.monotonic() - started, is_committed, cut_off)
+
+
+def _take_back(open_locked: Callable[[], LogDirWriter], made: Topic) -> None:
+    """Delete a topic that a job has made and not filled; another error is of more interest."""
+    with suppress(KMiniLogError, OSError), open_locked() as writer:
+        now = existing_topic(writer, made.name)
+        if now and now.topic_id == made.topic_id:
+            partitions = range(now.partitions)
+            if not any(log_end_offsets(writer, now, partitions).values()):
+                writer.delete_topic(now.name)

@@ -1,6 +1,7 @@
 """Verification in a Spark session; for callers in Python that have one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,11 +28,13 @@ def verify(
 
     The source may be any DataFrame with a column `value`, and perhaps `key`, both binary or string.
     It must give the same rows whenever it is read. Its rows have no order, so the order of keys is
-    not checked then. `progress` gets how far the tasks are. The other options, the report and the
-    errors are those of `verify_with`. Any thread may call this, as `ingest`.
+    not checked then. It may be without rows with the option `allow_empty`. `progress` gets how far
+    the tasks are. The other options, the report and the errors are those of `verify_with`. Any
+    thread may call this, as `ingest`.
     """
     engine = SparkEngine(spark, report=progress)
     if isinstance(against, DataFrame):
-        engine, against = SparkEngine(spark, against, progress), DATAFRAME
+        engine = SparkEngine(spark, against, progress)
+        against = replace(DATAFRAME, allow_empty=options.pop("allow_empty", False))
     there = LogDir(log_dir.path.absolute())  # the current directory of tasks may be another one
     return verify_with(engine, SystemClock(), there, topics, against=against, **options)
