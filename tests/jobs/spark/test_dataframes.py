@@ -125,7 +125,8 @@ def test_columns_that_are_no_texts_are_an_error_in_a_line(spark, tmp_path, frame
 def test_dataframe_without_rows_is_refused_without_a_trace_or_a_job_without_messages(
     spark, tmp_path, frame
 ):
-    log_dir, empty = LogDir(make_log_dir(tmp_path / "log")), frame.limit(0)
+    make_log_dir(tmp_path / "log")
+    log_dir, empty = LogDir(tmp_path / "log"), frame.limit(0)
     refused = "a DataFrame: it holds no records; allow_empty=True allows that"
     with pytest.raises(SourceError, match=refused):
         load(spark, log_dir.path, empty)
@@ -145,7 +146,8 @@ def test_dataframe_without_rows_is_refused_without_a_trace_or_a_job_without_mess
 def test_topic_that_a_failed_load_has_made_goes_again_unless_others_use_it(
     spark, tmp_path, frame, monkeypatch
 ):
-    log_dir = LogDir(make_log_dir(tmp_path / "log"))
+    make_log_dir(tmp_path / "log")
+    log_dir = LogDir(tmp_path / "log")
     bad = frame.selectExpr("nullif(value, 'v7') AS value")
     with pytest.raises(KMiniLogError, match="the documented dialect has no null value"):
         load(spark, log_dir.path, bad)

@@ -414,7 +414,7 @@ def test_error_of_a_row_of_the_commit_or_of_a_read_is_a_line_in_plain_pyspark(
 
     def damaged() -> None:
         save(rows)
-        flip_byte(min((log_dir / "orders-0").glob("*.log")), 20)
+        flip_byte(min((log_dir / "orders-0").glob("*.log")), 20, mask=1)
         spark.read.format("kminilog").option("topic", "orders").load(str(log_dir)).collect()
 
     for call, told in (
