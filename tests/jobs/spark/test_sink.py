@@ -289,6 +289,7 @@ def test_topic_that_rows_name_and_that_is_made_anew_while_tasks_write_gets_nothi
     for messages in (written, written[::-1]):
         with pytest.raises(PublicationError, match="orders was made anew while it was written"):
             sink.commit("j", messages)
+    sink.forget("j")
     assert files_of(log_dir, "orders") == before
     assert_nothing_is_left(log_dir)
 

@@ -240,10 +240,13 @@ class Sink:
 
         Raises PublicationError if another process writes it now.
         """
-        for job in self._possible_jobs(job_id):
-            if not is_under_way(self.log_dir, job):
+        jobs = self._possible_jobs(job_id)
+        if self.options.job_id is not None:  # else it is new
+            jobs = [job for job in jobs if not is_under_way(self.log_dir, job)]
+            for job in jobs:
                 check_not_written(self.log_dir, job)
-                self.runs_of(job).mkdir(parents=True, exist_ok=True)
+        for job in jobs:
+            self.runs_of(job).mkdir(parents=True, exist_ok=True)
 
     def forget(self, job_id: str) -> None:
         """Delete the runs of a job."""
