@@ -68,7 +68,13 @@ def existing_directory(path: Path | str) -> Path:
 
 
 def make_log_dir(path: Path) -> None:
-    """Make a directory for topics, if it is not there. Raises LogDirError if that is refused."""
+    """Make a directory for topics, if it is not there. Raises LogDirError if that is refused.
+
+    It refuses an address such as s3a://bucket/log, which would become a directory `s3a:` here.
+    """
+    if path.parts[:1] and path.parts[0].endswith(":") and not path.exists():
+        reason = "it is no path of a POSIX file system; name another directory with --log-dir"
+        raise LogDirError(str(path), reason=reason)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:

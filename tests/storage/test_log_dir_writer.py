@@ -9,6 +9,7 @@ import pytest
 from kminilog.errors import (
     CorruptLogError,
     LogClosedError,
+    LogDirError,
     LogDirLockedError,
     TopicBeingDeletedError,
     TopicExistsError,
@@ -372,3 +373,12 @@ def test_writer_that_is_closed_opens_no_log_and_changes_no_topic(tmp_path):
             change()
     assert files_of(tmp_path) == before
     writer.close()  # a second time
+
+
+def test_open_does_not_make_a_directory_of_an_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LogDirError, match="no path of a POSIX file system"):
+        LogDirWriter.open("s3a://bucket/log", create=True)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "s3a:" / "bucket").mkdir(parents=True)
+    LogDirWriter.open("s3a:/bucket", create=True).close()
