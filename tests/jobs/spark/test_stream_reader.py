@@ -35,9 +35,14 @@ SMALL = TopicSettings(segment_bytes=500, index_interval_bytes=100)
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[LogDirWriter]:
     with LogDirWriter.open(tmp_path / "log", create=True) as log_dir:
-        log_dir.create_topic(Topic("orders", 2, KAFKA, SMALL))
-        log_dir.create_topic(Topic("others", 1, DOCUMENTED, SMALL))
+        create_old(log_dir, Topic("orders", 2, KAFKA, SMALL))
+        create_old(log_dir, Topic("others", 1, DOCUMENTED, SMALL))
         yield log_dir
+
+
+def create_old(writer: LogDirWriter, topic: Topic) -> None:
+    """Create a topic without an id, as an earlier release did: then positions have offsets only."""
+    write_topic(writer.path, replace(writer.create_topic(topic), topic_id=None))
 
 
 def append(writer: LogDirWriter, topic: str, partition: int, count: int) -> None:
@@ -94,7 +99,7 @@ def test_pattern_and_assigned_partitions_are_followed(writer):
     assert start == {"orders-0": 0, "orders-1": 0}
     assert assigned.initialOffset() == {"orders-1": 0}
     writer.alter_topic("orders", partitions=3)
-    writer.create_topic(Topic("new"))
+    create_old(writer, Topic("new"))
     for topic, partition in (("orders", 1), ("orders", 2), ("new", 0), ("others", 0)):
         append(writer, topic, partition, 2)
     new = {"new-0": 2, "orders-1": 2, "orders-2": 2}
@@ -219,7 +224,7 @@ def test_partitions_and_topics_that_come_later_are_followed_from_their_start(wri
     reader = stream_of(writer)
     start = reader.initialOffset()
     writer.alter_topic("orders", partitions=4)
-    writer.create_topic(Topic("new"))
+    create_old(writer, Topic("new"))
     assert reader.latestOffset(start, ReadAllAvailable()) == start
     append(writer, "orders", 3, 4)
     append(writer, "new", 0, 2)
@@ -292,11 +297,7 @@ def test_topic_that_was_created_again_is_an_error_or_read_from_its_start(
     writer, create_again, first_count, count
 ):
     """Its first topic has no id, as one of an earlier release, or one that is in the position."""
-    if first_count is None:
-        write_topic(writer.path, replace(writer.topic("orders"), topic_id=None))
-        append(writer, "orders", 0, 30)
-    else:
-        create_again(first_count)
+    append(writer, "orders", 0, 30) if first_count is None else create_again(first_count)
     reader = stream_of(writer, topic="orders")
     start = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
     assert ("topic_ids" in start) == (first_count is not None)
