@@ -135,8 +135,8 @@ def commit_runs(
         for topic in topics:
             check_not_made_anew(job_id, topic, now)
         wanted = {**facts, "topic": now.name}
-        is_done = not written and is_under_way(log_dir, job_id)
-        if is_done or not all(run.directory for run in written):  # tasks found the job committed
+        is_staged = all(run.directory for run in written)  # else tasks found the job committed
+        if is_under_way(log_dir, job_id) or not is_staged:
             with open_locked() as writer:
                 _committed_still(writer, job_id, wanted)
             return
