@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,12 @@ from kminilog.jobs.spark.datasource.options import (
     write_options,
 )
 from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
-from kminilog.jobs.spark.datasource.ranges import grouped, ranges_between, selected_ranges
+from kminilog.jobs.spark.datasource.ranges import (
+    SegmentRange,
+    grouped,
+    ranges_between,
+    selected_ranges,
+)
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
@@ -339,6 +344,13 @@ def test_case_and_underscores_of_an_option_do_not_matter():
     }
 
 
+def planned_ranges(log_dir: LogDir, start: int, end: int) -> Iterator[SegmentRange]:
+    """Yield the ranges of PARTITION as a plan has them: of the topic of now."""
+    topic_id = log_dir.topic_id(PARTITION.topic)
+    for found in ranges_between(log_dir.reader(PARTITION), start, end):
+        yield found._replace(topic_id=topic_id)
+
+
 @pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
 def test_load_with_a_wrong_option_is_one_clear_error(load):
     def read(options: dict[str, str]) -> None:
@@ -465,7 +477,7 @@ def test_min_partitions_beside_damage_has_a_task_for_each_segment_at_most(log_di
 
 def rows_without_spark(log_dir: LogDir, start: int, end: int) -> list[tuple[object, ...]]:
     options = read_options({"path": str(log_dir.path)})
-    ranges = ranges_between(log_dir.reader(PARTITION), start, end)
+    ranges = planned_ranges(log_dir, start, end)
     batches = list(ranges_to_batches(options, ranges))
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
@@ -481,7 +493,7 @@ def test_ranges_of_any_size_and_windows_of_any_size_give_the_same_rows(log_dir, 
 
 
 def test_range_is_what_was_there_when_it_was_planned(log_dir):
-    ranges = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    ranges = list(planned_ranges(log_dir, 0, 1 << 40))
     rows = [row for row in stored(log_dir, "orders") if row[1] == 0]
     with LogDirWriter.open(log_dir.path) as writer:
         writer.log(PARTITION).append(MESSAGES)
@@ -511,7 +523,7 @@ def test_ranges_give_each_message_once_if_segments_are_joined_meanwhile(
 
 @pytest.mark.parametrize("fails", [True, False])
 def test_range_whose_segment_is_deleted_meanwhile_is_an_error_or_passed_over(log_dir, fails):
-    ranges = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    ranges = list(planned_ranges(log_dir, 0, 1 << 40))
     first, second, *_ = log_dir.reader(PARTITION).segments()
     first.remove()
     text = {"path": str(log_dir.path), "failOnDataLoss": str(fails).lower()}
@@ -545,7 +557,7 @@ def test_range_of_a_topic_that_is_created_again_meanwhile_gives_nothing_of_the_n
 
 def test_large_segments_are_read_by_several_tasks(log_dir, monkeypatch):
     monkeypatch.setattr(ranges, "PIECE_BYTES", 100)
-    pieces = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    pieces = list(planned_ranges(log_dir, 0, 1 << 40))
     assert len(pieces) > 2 * len(log_dir.reader(PARTITION).segments())
     offsets = [offset for piece in pieces for offset in range(piece.start_offset, piece.end_offset)]
     assert offsets == list(range(log_dir.reader(PARTITION).log_end_offset))
