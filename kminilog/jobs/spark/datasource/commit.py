@@ -129,7 +129,7 @@ def commit_runs(
     directory = runs_path(log_dir, job_id, attempt)
     with ExitStack() as in_the_end:
         in_the_end.callback(forget_runs, log_dir, job_id, attempt)
-        if not (written or allow_empty):
+        if not (written or allow_empty or is_under_way(log_dir, job_id)):
             return
         now = LogDir(log_dir).topic(topics[0].name)
         for topic in topics:

@@ -102,11 +102,15 @@ Messages = Sequence[WriterCommitMessage | None]
 
 @dataclass
 class WrittenRuns(WriterCommitMessage):
-    """What one attempt of a task has written, by topic, and these topics as the task saw them."""
+    """What one attempt of a task has written, by topic.
+
+    `topics` are these topics as the task saw them, `sums` the sums of their rows.
+    """
 
     job_id: str
     runs: dict[str, Run]
     topics: dict[str, Topic] = field(default_factory=dict)
+    sums: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -180,8 +184,9 @@ class Sink:
                 if topic not in writers:
                     writers[topic] = TopicWriter(self, topic, self.job_of(job_id, topic), task)
                 writers[topic].write(rows)
+        runs = {name: writer.close() for name, writer in writers.items()}
         topics = {name: writer.topic for name, writer in writers.items()}
-        return WrittenRuns(job_id, {name: one.close() for name, one in writers.items()}, topics)
+        return WrittenRuns(job_id, runs, topics, {name: one.sum for name, one in writers.items()})
 
     def _by_topic(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self.topic is not None:
@@ -213,9 +218,9 @@ class Sink:
         """Publish the runs of the successful task attempts, topic by topic; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
         by_task = [message for message in messages if isinstance(message, WrittenRuns)]
-        if allow_empty and self.topic is not None and not any(one.runs for one in by_task):
+        if self.topic is not None and not any(one.runs for one in by_task):
             nothing, name = Run("", 0, 0), self.topic.name
-            by_task = [WrittenRuns(job_id, {name: nothing}, {name: self.topic})]
+            by_task = [WrittenRuns(job_id, {name: nothing}, {name: self.topic}, {name: 0})]
         for name in sorted({name for one in by_task for name in one.runs}):
             written = [one for one in by_task if name in one.runs]
             runs = [one.runs[name] for one in written]
@@ -326,7 +331,8 @@ class TopicWriter:
         self.topic = sink.topic or LogDir(sink.log_dir).topic(topic)
         self._has_keys, self._names_partitions = (name in sink.columns for name in _OPTIONAL)
         self._place = RowPartitioner(self.topic, sink.options.partitioner, task, job_id)
-        self._count, self._runs = 0, sink.runs_of(job_id)
+        self._count, self.sum, self._is_named = 0, 0, sink.options.job_id is not None
+        self._runs = sink.runs_of(job_id)
         self._run: RunWriter | None = None
         if is_under_way(sink.log_dir, job_id):
             return
@@ -341,13 +347,14 @@ class TopicWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows; raises what `RunWriter.write` raises."""
         self._count += len(batch)
-        if self._run is None:
-            return
         nothing = pa.nulls(len(batch), pa.binary())
         values = batch.column("value").cast(pa.binary())
         keys = batch.column("key").cast(pa.binary()) if self._has_keys else nothing
         named = batch.column("partition") if self._names_partitions else None
-        self._run.write(self._place.partitions(keys, named), keys, values)
+        if self._run is not None:
+            self._run.write(self._place.partitions(keys, named), keys, values)
+        if self._is_named:
+            self.sum += sum_of_rows(keys, values, named)
 
     def close(self) -> Run:
         """Write the rest, and return the run; one without a directory if rows were only counted."""

@@ -111,7 +111,7 @@ def ingest_rows(
     """Append the rows of a DataFrame to a topic, as `frame.write` does; create it if there is none.
 
     All rows become messages, or none. A topic that is created goes again if the job fails then.
-    With a `job_id` this is idempotent: a committed job with as many rows is not written again.
+    With a `job_id` this is idempotent: a committed job with the same rows is not written again.
     Raises what a write raises, PublicationError for a topic with other settings, and SourceError
     without rows, unless `allow_empty`.
     """
