@@ -6,9 +6,18 @@ record has a number of them in front of it in the source, an extra message has o
     source   a   b   c   d           1 is in front of b, and of c
     log      a   x   c'  d           1 is in front of x, and of c': b became x, c became c'
 
-If the number is the same, the i-th missing record and the i-th extra message with it count as one
-altered record. The sound pairs themselves are not here: their number is the number of all rows in
-front, without those that are no sound pairs. So this costs as much as there is wrong.
+If the number is the same, they are in the same place, and a missing record and an extra message may
+be one altered record. The key tells most, so these pair in turn:
+
+    the only record and the only message with their key, wherever they stand: as a sound pair
+    equal keys in one place, in order
+    the rest of a place, in order, between these pairs; with a key and without first apart
+
+So a record that was removed gives its message to no other one. Where place says nothing, the rest
+is not paired: if the source has no order, or if records beside it are not where they belong.
+
+The sound pairs themselves are not here: their number is the number of all rows in front, without
+those that are no sound pairs. So this costs as much as there is wrong.
 
 Not all sound pairs count. One whose message stands in another partition does not. Nor does a
 *survivor*: if one of two copies is missing, nobody can tell which, so the pair of the other one may
@@ -18,8 +27,8 @@ All this needs the partition of the record, which is not always known. Source: o
 
 from bisect import bisect, insort
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -27,7 +36,14 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.jobs.accounting.account import REJECTED, SHOWN, Groups, PairGroup, Sample, StoredPlace
-from kminilog.jobs.accounting.pairing import ELSEWHERE, KINDS, NOTHING, SURVIVOR
+from kminilog.jobs.accounting.pairing import (
+    CHANGED_MESSAGE,
+    CHANGED_RECORD,
+    ELSEWHERE,
+    KINDS,
+    NOTHING,
+    SURVIVOR,
+)
 from kminilog.jobs.accounting.rows import (
     SHOWN_BYTES,
     TEXTS,
@@ -88,12 +104,13 @@ class PartitionPairs:
             return {kind: Pairs(rows, rows) for kind, rows in found.items() if len(rows)}
         missing, records_before = _by(self._in_front_of_records(missing), missing)
         extra, messages_before = _by(self._in_front_of_messages(extra), extra)
-        one, other = _same_place(
-            self._places(records_before, "source", missing),
-            self._places(messages_before, "stored", extra),
+        one, other = _altered(
+            self._clues(records_before, "source", missing),
+            self._clues(messages_before, "stored", extra),
+            has_order=self._order.is_known,
         )
         pairs = {kind: Pairs(rows, rows) for kind, rows in found.items()}
-        pairs[FindingClass.ALTERED.value] = Pairs(missing[one], extra[other])
+        pairs[FindingClass.ALTERED.value] = self._and_changed(missing[one], extra[other])
         left = np.delete(np.arange(len(missing)), one)
         slots = self._slots(records_before[left])
         pairs[_MISSING] = Pairs(missing[left], missing[left], slots)
@@ -137,25 +154,75 @@ class PartitionPairs:
         base = np.array([bases.get(start, 0) for start in starts.tolist()], np.int64)
         return self._column(f"{side}_number", rows) + base
 
+    def _here(self, side: str, rows: Integers) -> Integers:
+        """Return those whose record belongs to this partition, or whose message is "stored" here.
+
+        A message has to count.
+        """
+        is_here = self._column(f"{side}_partition", rows) == self.partition
+        if side == "stored":
+            is_here &= self._column("stored_counted", rows) == 1
+        found: Integers = rows[is_here]
+        return found
+
+    def _away(self) -> Integers:
+        """Return the pairs of a record and a message that is not where the record belongs."""
+        changed = self._of_kind(CHANGED_RECORD)
+        names = ("source_partition", "stored_partition")
+        belongs, stands = (self._column(name, changed) for name in names)
+        return np.concatenate((self._of_kind(ELSEWHERE), changed[belongs != stands]))
+
     def _in_front_of_records(self, records: Integers) -> Integers:
         """Return how many sound pairs that count stand in front of each record."""
-        others = np.concatenate((self._of_kind(ELSEWHERE), self._of_kind(SURVIVOR)))
-        belongs = others[self._column("source_partition", others) == self.partition]
+        others = np.concatenate((self._away(), self._of_kind(SURVIVOR)))
+        belongs = self._here("source", others)
         gone = np.sort(self._number("source", np.concatenate((self._of_kind(_MISSING), belongs))))
         numbers = self._number("source", records)
         return numbers - np.searchsorted(gone, numbers)
 
     def _unsound_messages(self) -> Integers:
         """Return the numbers of the messages that count and are no sound pair that counts."""
-        kinds = (_EXTRA, _DUPLICATE, ELSEWHERE, SURVIVOR)
-        rows = np.concatenate([self._of_kind(kind) for kind in kinds])
-        is_here = self._column("stored_partition", rows) == self.partition
-        is_counted = self._column("stored_counted", rows) == 1
-        return np.sort(self._number("stored", rows[is_here & is_counted]))
+        kinds = (_EXTRA, _DUPLICATE, SURVIVOR)
+        rows = np.concatenate([self._away(), *map(self._of_kind, kinds)])
+        return np.sort(self._number("stored", self._here("stored", rows)))
 
     def _in_front_of_messages(self, extra: Integers) -> Integers:
         numbers = self._number("stored", extra)
         return numbers - np.searchsorted(self._unsound_messages(), numbers)
+
+    def _and_changed(self, records: Integers, messages: Integers) -> Pairs:
+        """Return altered pairs, and those by a key that occurs nowhere else, in source order."""
+        changed = [
+            rows[self._column("stored_partition", rows) == self.partition]
+            for rows in map(self._of_kind, (CHANGED_RECORD, CHANGED_MESSAGE))
+        ]
+        records, messages = map(np.concatenate, zip((records, messages), changed, strict=True))
+        order = np.argsort(self._column("source_order", records))
+        return Pairs(records[order], messages[order])
+
+    def _clues(self, before: Integers, side: str, rows: Integers) -> "list[_Clue | None]":
+        """Return what tells of missing records, or of extra messages, which ones are the same.
+
+        None for a row whose place says nothing: a message whose record may belong anywhere, or a
+        row beside others of its sort (with a key, or without) that are not where they belong.
+        """
+        if not len(rows):
+            return []
+        counted = (self._column("stored_counted", rows) != 0).tolist()  # a record has NOTHING
+        in_front = self._in_front_of_records if side == "source" else self._in_front_of_messages
+        away = self._here(side, self._away())
+        doubtful = {*zip(in_front(away).tolist(), self._keyless(away), strict=True)}
+        keyless, families = self._keyless(rows), self._column("family", rows).tolist()
+        found = map(_Clue, self._places(before, side, rows), families, keyless)
+        return [
+            one if is_counted and (one.place[0], one.is_keyless) not in doubtful else None
+            for one, is_counted in zip(found, counted, strict=True)
+        ]
+
+    def _keyless(self, rows: Integers) -> list[bool]:
+        keys = self._columns["key"].take(pa.array(rows))
+        found: list[bool] = keys.is_null().to_pylist()
+        return found
 
     def _places(self, before: Integers, side: str, rows: Integers) -> list[tuple[int, int, int]]:
         """Return what tells the places of rows apart: two rows with the same are in one place.
@@ -256,18 +323,65 @@ def _bases(tallies: Any) -> tuple[Mapping[int, int], int]:
     return bases, total
 
 
-def _same_place(one: Sequence[Any], other: Sequence[Any]) -> tuple[Integers, Integers]:
-    """Return which entries of two lists belong to each other: the i-th with the i-th that is equal.
+class _Clue(NamedTuple):
+    """What tells of a missing record, or of an extra message; `family` is a number of its key."""
 
-    >>> _same_place([1, 1, 4], [0, 1, 4, 4])
-    (array([0, 2]), array([1, 2]))
+    place: tuple[int, int, int]
+    family: int
+    is_keyless: bool
+
+
+_Clues = Sequence[_Clue | None]
+
+
+def _altered(
+    records: _Clues, messages: _Clues, *, has_order: bool = True
+) -> tuple[Integers, Integers]:
+    """Return which missing records and extra messages are one altered record, in source order.
+
+    Both are in the order of their side.
+
+    >>> clues = {key: _Clue((0, -1, -1), ord(key), key == "n") for key in "abcn"}
+    >>> source, log = ([clues[key] for key in keys] for keys in ("bcn", "abna"))
+    >>> [rows.tolist() for rows in _altered(source, log)]
+    [[0, 2], [1, 2]]
     """
-    free = defaultdict[Any, deque[int]](deque)
-    for slot, place in enumerate(other):
-        free[place].append(slot)
-    pairs = [(slot, free[place].popleft()) for slot, place in enumerate(one) if free.get(place)]
-    found = np.array(pairs, np.int64).reshape(-1, 2)
+    partner: dict[int, int] = {}
+    sides = records, messages
+    _pair(partner, *([clue and (clue.place, clue.family) for clue in side] for side in sides))
+    if has_order:
+        gaps = [*map(_gaps, sides, (partner.keys(), {*partner.values()}))]
+        _pair(partner, *gaps)
+        _pair(partner, *([gap and gap[:2] for gap in side] for side in gaps))
+    found = np.array(sorted(partner.items()), np.int64).reshape(-1, 2)
     return found[:, 0], found[:, 1]
+
+
+def _gaps(side: _Clues, paired: Collection[int]) -> list[Any]:
+    """Return for each row its place, the number of pairs in front of it, and if it has no key."""
+    in_front = accumulate(slot in paired for slot in range(len(side)))
+    both = zip(side, in_front, strict=True)
+    return [clue and (clue.place, count, clue.is_keyless) for clue, count in both]
+
+
+def _pair(partner: dict[int, int], one: Sequence[Any], other: Sequence[Any]) -> None:
+    """Pair the i-th of a value with the i-th of that value on the other side, if both are free.
+
+    None belongs to nothing.
+
+    >>> partner = {0: 3}
+    >>> _pair(partner, "aabc", "bcaa")
+    >>> partner
+    {0: 3, 1: 2, 2: 0, 3: 1}
+    """
+    taken = {*partner.values()}
+    free = defaultdict[Any, deque[int]](deque)
+    for slot, value in enumerate(other):
+        if slot not in taken:
+            free[value].append(slot)
+    for slot, value in enumerate(one):
+        if value is not None and slot not in partner and free.get(value):
+            partner[slot] = free[value].popleft()
 
 
 def _by(numbers: Integers, rows: Integers) -> tuple[Integers, Integers]:

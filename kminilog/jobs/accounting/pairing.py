@@ -33,6 +33,9 @@ ELSEWHERE = "elsewhere"
 SURVIVOR = "survivor"
 """Another sound pair, of copies of which there are more records than messages, or fewer."""
 
+CHANGED_RECORD, CHANGED_MESSAGE = "changed record", "changed message"
+"""Both sides of a pair that differs, and is the only record and the only message with its key."""
+
 NOTHING = -1
 KINDS = (
     REJECTED,
@@ -44,6 +47,8 @@ KINDS = (
     SHOWN,
     ELSEWHERE,
     SURVIVOR,
+    CHANGED_RECORD,
+    CHANGED_MESSAGE,
 )
 _RECORD = ("order", "partition", "number", "run", "row")
 _MESSAGE = ("partition", "offset", "position", "segment", "number", "part", "counted")
@@ -59,9 +64,9 @@ def unsound_pairs(
     """Return the pairs of one bucket that are not sound, or that are to be shown.
 
     The batches of `records` and `messages` come in any order. `shown` has partitions and offsets of
-    messages. A batch has `kind` (a place in KINDS), `key`, perhaps `value`, and the columns of the
-    record, named source_*, and of the message, named stored_*; NOTHING where there is none. A pair
-    may be in two kinds. O(n log n).
+    messages. A batch has `kind` (a place in KINDS), `key`, its `family`, perhaps `value`, and the
+    columns of the record, named source_*, and of the message, named stored_*; NOTHING where there
+    is none. A pair may be in two kinds. O(n log n).
     """
     if not records and not messages:
         return []
@@ -85,7 +90,8 @@ _NO_ROWS: Columns = {
     "key": pa.chunked_array([], pa.binary()),
     "value": pa.chunked_array([], pa.large_binary()),
 }
-_WITH_VALUE = (FindingClass.MISSING, FindingClass.EXTRA)  # the others have what the source has
+# The others have what the source has.
+_WITH_VALUE = (FindingClass.MISSING, FindingClass.EXTRA, CHANGED_RECORD, CHANGED_MESSAGE)
 
 
 def _sorted(batches: Sequence[pa.RecordBatch], by: Sequence[str]) -> Columns | None:
@@ -191,11 +197,14 @@ class _Pairs:
         """Return for each kind its records and its messages, as places in the two sides."""
         is_alone = self.message_of == NOTHING
         is_rejected = self._source["is_rejected"]
+        is_duplicate = self.first_copy != NOTHING
+        missing, extra = np.flatnonzero(is_alone & ~is_rejected), self.surplus[~is_duplicate]
+        records, messages = self._changed(missing, extra)
         alone = {
             REJECTED: np.flatnonzero(is_alone & is_rejected),
-            FindingClass.MISSING.value: np.flatnonzero(is_alone & ~is_rejected),
+            FindingClass.MISSING.value: np.setdiff1d(missing, records),
         }
-        is_duplicate = self.first_copy != NOTHING
+        extra = np.setdiff1d(extra, messages)
         pairs = {
             FindingClass.KEY_ORDER.value: self._disordered(),
             FindingClass.MOVED.value: self._moved(),
@@ -204,11 +213,9 @@ class _Pairs:
         }
         return [
             *((kind, found, np.full(len(found), NOTHING)) for kind, found in alone.items()),
-            (
-                FindingClass.EXTRA.value,
-                self.first_copy[~is_duplicate],
-                self.surplus[~is_duplicate],
-            ),
+            (FindingClass.EXTRA.value, np.full(len(extra), NOTHING), extra),
+            (CHANGED_RECORD, records, messages),
+            (CHANGED_MESSAGE, records, messages),
             (
                 FindingClass.DUPLICATE.value,
                 self.first_copy[is_duplicate],
@@ -216,6 +223,18 @@ class _Pairs:
             ),
             *((kind, found, self.message_of[found]) for kind, found in pairs.items()),
         ]
+
+    def _changed(self, missing: Integers, extra: Integers) -> tuple[Integers, Integers]:
+        """Return the missing records and extra messages that are the only ones with their key."""
+        sides = self._source["family"], self._stored["family"]
+        families, *slots = np.intersect1d(
+            *(side[rows] for side, rows in zip(sides, (missing, extra), strict=True)),
+            return_indices=True,
+        )
+        is_only = np.ones(len(families), np.bool_)
+        for side in sides:
+            is_only &= _counts(side, families) == 1
+        return missing[slots[0][is_only]], extra[slots[1][is_only]]
 
     def _disordered(self) -> Integers:
         """Return the records of pairs that a later record with the same key stands in front of."""
@@ -267,6 +286,14 @@ class _Pairs:
         return {ELSEWHERE: records[is_elsewhere], SURVIVOR: records[is_survivor]}
 
 
+def _counts(column: Words, values: Words) -> Integers:
+    """Return how often a column has each of some values."""
+    ordered = np.sort(column) if len(values) else column
+    begin, end = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+    found: Integers = end - begin
+    return found
+
+
 def _by_digest(low: Words, high: Words, side: Integers) -> Integers:
     """Return the order of rows by digest, then by side.
 
@@ -294,9 +321,10 @@ def _batch(
             column[there] = side[name][places[there]]
             columns[f"{prefix}_{name}"] = pa.array(column)
     # The message's key if there is a message: it is what the log has.
-    of_message = bool(len(messages)) and bool((messages != NOTHING).all())
+    of_message = kind != CHANGED_RECORD and bool((messages != NOTHING).all())
     texts, places = (stored, messages) if of_message else (source, records)
     columns["key"] = texts["key"].take(pa.array(places)).combine_chunks()
+    columns["family"] = pa.array(texts["family"][places])
     if "value" in source and "value" in stored:
         columns["value"] = pa.nulls(len(places), pa.large_binary())
         if kind in _WITH_VALUE:

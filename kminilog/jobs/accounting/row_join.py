@@ -21,7 +21,13 @@ from kminilog.jobs.accounting.account import Groups, merged
 from kminilog.jobs.accounting.alterations import PartitionPairs
 from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.pair_lines import PairLines
-from kminilog.jobs.accounting.pairing import ELSEWHERE, KINDS, NOTHING, unsound_pairs
+from kminilog.jobs.accounting.pairing import (
+    CHANGED_RECORD,
+    ELSEWHERE,
+    KINDS,
+    NOTHING,
+    unsound_pairs,
+)
 from kminilog.jobs.accounting.rows import (
     UNKNOWN,
     Bits,
@@ -188,13 +194,13 @@ class RecordReader:
 
 
 def _by_partition(found: pa.RecordBatch) -> Iterator[Item]:
-    """Yield pairs by the partitions that they matter to: most to one, ELSEWHERE to two."""
-    kind = KINDS[found.column("kind")[0].as_py()]
+    """Yield pairs by the partitions that they matter to: most to one, some to two."""
+    is_of_both = KINDS[found.column("kind")[0].as_py()] in (ELSEWHERE, CHANGED_RECORD)
     belongs = found.column("source_partition").to_numpy()
     stands = found.column("stored_partition").to_numpy()
     where = np.where(stands == NOTHING, belongs, stands)
-    for partition in np.unique(np.concatenate((where, belongs)) if kind == ELSEWHERE else where):
+    for partition in np.unique(np.concatenate((where, belongs)) if is_of_both else where):
         is_here = where == partition
-        if kind == ELSEWHERE:
+        if is_of_both:
             is_here |= belongs == partition
         yield int(partition), found.filter(pa.array(is_here))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.columns.partitioning import Places
-from kminilog.jobs.source.description import Place, Source
+from kminilog.jobs.source.description import DATAFRAME, Place, Source
 
 Integers = NDArray[np.int64]
 PLACE_COLUMNS = ("source_rank", "source_position", "source_row")
@@ -23,15 +23,19 @@ TOLD_COLUMNS = ("told_partition", "told_offset")
 
 
 class Order(NamedTuple):
-    """How places become numbers: by how many bits the rank is shifted, and what stands below."""
+    """How places become numbers: by how many bits the rank is shifted, and what stands below.
+
+    It `is_known`, but for the rows of a DataFrame: these may come in another order each time.
+    """
 
     shift: int
     by_position: bool
+    is_known: bool = True
 
     @classmethod
     def of(cls, source: Source, files: int) -> "Order":
         """Return the order of a source with so many files."""
-        return cls(63 - files.bit_length(), not source.has_rows)
+        return cls(63 - files.bit_length(), not source.has_rows, source != DATAFRAME)
 
     def numbers(self, places: Places) -> Integers:
         """Return the number of each place."""

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,30 @@ def damaged(content: Content) -> None:
             messages.insert(slot, (b"u1", b"invented %d" % number))
 
 
+Slot = tuple[list[tuple[int, KeyValue]], list[tuple[int, KeyValue]]]
+
+
+def pairs_in(slot: Slot) -> dict[int, int]:
+    """Which record of a slot is which message: equal keys first, the rest between these pairs."""
+    records, messages = slot
+    pairs: dict[int, int] = {}
+    for offset, (key, _) in messages:
+        same = [line for line, record in records if record[0] == key and line not in pairs.values()]
+        if same:
+            pairs[offset] = same[0]
+
+    def rest(side: list[tuple[int, KeyValue]], paired: Any) -> list[tuple[int, int]]:
+        places = [place for place, _ in side]
+        left = [place for place in places if place not in paired]
+        return [(sum(one < place for one in places if one in paired), place) for place in left]
+
+    lines, offsets = rest(records, {*pairs.values()}), rest(messages, {*pairs})
+    for before in {before for before, _ in lines}:
+        here = ([place for count, place in side if count == before] for side in (offsets, lines))
+        pairs |= dict(zip(*here, strict=False))
+    return pairs
+
+
 def compared(source: list[KeyValue], content: Content) -> set[tuple[Any, ...]]:
     """What differs: (class, partition, offset, line of the source), by plain sets and lists."""
     found: set[tuple[Any, ...]] = set()
@@ -82,22 +106,20 @@ def compared(source: list[KeyValue], content: Content) -> set[tuple[Any, ...]]:
     for partition, messages in content.items():
         records = home[partition]
         both = {record for _, record in records} & set(messages)
-        gone: dict[int, list[int]] = {}
-        before = 0
-        for line, record in records:
-            before += record in both
-            if record not in both:
-                gone.setdefault(before, []).append(line)
-        before = 0
-        for offset, message in enumerate(messages):
-            before += message in both
-            if message in both:
-                continue
-            if gone.get(before):
-                found.add(("altered", partition, offset, gone[before].pop(0)))
-            else:
-                found.add(("extra", partition, offset, None))
-        found |= {("missing", partition, None, line) for lines in gone.values() for line in lines}
+        slots: dict[int, Slot] = defaultdict(lambda: ([], []))
+        for side, rows in enumerate((records, [*enumerate(messages)])):
+            before = 0
+            for place, row in rows:
+                before += row in both
+                if row not in both:
+                    slots[before][side].append((place, row))
+        for slot in slots.values():
+            pairs = pairs_in(slot)
+            found |= {("altered", partition, offset, line) for offset, line in pairs.items()}
+            alone = {line for line, _ in slot[0]} - {*pairs.values()}
+            found |= {("missing", partition, None, line) for line in alone}
+            alone = {offset for offset, _ in slot[1]} - {*pairs}
+            found |= {("extra", partition, offset, None) for offset in alone}
     return found
 
 
