@@ -5,8 +5,8 @@ Records have keys of about 10 bytes and values of 100. Spark makes the same key 
 record: of a line by a regex, of a CSV or JSON record by the names of its columns; Spark knows the
 columns beforehand. `rows` are Parquet files with six columns, whose value is the row as JSON. The
 plan is the one that `auto` takes. All works of a format take turns; a ratio says how many times as
-long as Spark's own an ingest takes. `python -m bench.ingesting_formats [RECORDS]` shows this
-part only.
+long as Spark's own an ingest takes, or how many times the time of processors, in all processes of
+the session. `python -m bench.ingesting_formats [RECORDS]` shows this part only.
 """
 
 import shutil
@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
 from bench.ingesting import CONFIG
-from bench.timing import ratio, rounds_of_each
+from bench.timing import by_clock, ratio, rounds_of_each, wall_and_cpu
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
@@ -118,16 +118,18 @@ def ingest_works(spark: SparkSession, path: Path, target: Path, format: str) -> 
 def measure(records: int = RECORDS) -> None:
     spark = spark_session("local[2]", app_name="kminilog-bench", config=CONFIG)
     print(f"\ningest of {records} records, {PARTITIONS} partitions, against Spark's own Parquet")
-    print(f"  {'':6}{'Spark alone':>13}{'ingest':>10}")
+    print(f"  {'':14}{'Spark alone':>13}{'ingest':>10}")
     for format in FORMATS:
         with tempfile.TemporaryDirectory() as directory:
             path, target = Path(directory, f"source.{format}"), Path(directory, "target")
             target.mkdir()
             make_source(path, format, records)
             works = [make(spark, path, target, format) for make in (spark_works, ingest_works)]
-            theirs, ours = rounds_of_each(works, ROUNDS)
-        times = f"{statistics.median(theirs):11.2f} s{statistics.median(ours):8.2f} s"
-        print(f"  {format:6}{times}{ratio(ours, theirs):8.2f} x as long as Spark", flush=True)
+            taken = map(by_clock, rounds_of_each(works, ROUNDS, clock=wall_and_cpu))
+        for kind, theirs, ours in zip(("", "cpu"), *taken, strict=True):
+            times = f"{statistics.median(theirs):11.2f} s{statistics.median(ours):8.2f} s"
+            told = f"{ratio(ours, theirs):8.2f} x {'the cpu of' if kind else 'as long as'} Spark"
+            print(f"  {'' if kind else format:8}{kind:6}{times}{told}", flush=True)
     spark.stop()
 
 

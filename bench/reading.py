@@ -5,7 +5,8 @@
     tuples    the tasks of arrow by the plain codec, handing over a tuple for each message
     parquet   the same rows in a file of Spark's own, scanned
 
-All take turns; what counts are the ratios. `python -m bench.reading` shows this only.
+All take turns; what counts are the ratios, of seconds and of the time of processors, in all
+processes of the session. `python -m bench.reading` shows this only.
 """
 
 import os
@@ -21,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from bench.timing import ratio, rounds_of_each
+from bench.timing import by_clock, ratio, rounds_of_each, wall_and_cpu
 from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import Message
@@ -141,13 +142,17 @@ def measure_dialect(spark: SparkSession, dialect: Dialect, directory: Path) -> N
             lambda: to_nowhere(spark.read.parquet(parquet)),
         ],
         ROUNDS,
+        clock=wall_and_cpu,
     )
     print(f"\n{dialect.name}: {MESSAGES} messages in Spark, to nowhere")
-    for name, times in zip(names, rounds, strict=True):
-        seconds = statistics.median(times)
+    wall, cpu = by_clock(rounds[-1])
+    for name, taken in zip(names, rounds, strict=True):
+        times, cpus = by_clock(taken)
+        seconds, cpu_seconds = statistics.median(times), statistics.median(cpus)
         speed = MESSAGES / seconds / 1e6
-        print(f"  {name:38}{seconds:10.2f} s{speed:10.2f} M messages/s"
-              f"{ratio(times, rounds[-1]):10.2f} x as long as parquet")  # fmt: skip
+        print(f"  {name:10}{seconds:8.2f} s{speed:8.2f} M messages/s"
+              f"{ratio(times, wall):8.2f} x as long as parquet"
+              f"{cpu_seconds:8.2f} s cpu{ratio(cpus, cpu):8.2f} x")  # fmt: skip
 
 
 def to_nowhere(frame: DataFrame) -> None:

@@ -3,6 +3,12 @@
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.support.process_memory import tree_cpu_seconds
 
 ROUNDS = 7
 
@@ -24,13 +30,13 @@ def rounds_of_each(
     rounds: int = ROUNDS,
     *,
     tidy_up: Work = lambda: None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> list[list[float]]:
+    clock: Callable[[], Any] = time.perf_counter,
+) -> list[list[Any]]:
     """Return the times of several works that take turns, round by round, by this clock.
 
     What `tidy_up` does before each of them takes no time.
     """
-    times: list[list[float]] = [[] for _ in works]
+    times: list[list[Any]] = [[] for _ in works]
     for _ in range(rounds + 1):
         for work, taken in zip(works, times, strict=True):
             tidy_up()
@@ -38,6 +44,16 @@ def rounds_of_each(
             work()
             taken.append(clock() - began)
     return [taken[1:] for taken in times]
+
+
+def wall_and_cpu() -> NDArray[np.float64]:
+    """Return seconds by the clock, and of processors: of this process and all below it."""
+    return np.array([time.perf_counter(), tree_cpu_seconds()])
+
+
+def by_clock(rounds: Sequence[Any]) -> list[list[float]]:
+    """Return the times of rounds by `wall_and_cpu`: those by the clock, those of processors."""
+    return [list(times) for times in zip(*rounds, strict=True)]
 
 
 def ratio(times: Sequence[float], others: Sequence[float]) -> float:

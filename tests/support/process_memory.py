@@ -1,4 +1,5 @@
-"""How much memory the processes of a Spark session have held at most, by the kernel's own account.
+"""How much memory the processes of a Spark session have held at most, and the time of processors
+that they took, by the kernel's own account.
 
     this process --> jvm --> Python daemons --> worker, worker, ...
 
@@ -68,6 +69,19 @@ def tree_peak(process: "subprocess.Popen[bytes]") -> int:
         with suppress(subprocess.TimeoutExpired):
             process.wait(POLL_SECONDS)
     return peak
+
+
+def tree_cpu_seconds() -> float:
+    """Return the time of processors of this process and of all below it, ended ones too.
+
+    A process that has ended counts once its parent has waited for it. In ticks, mostly of 10 ms.
+    """
+    ticks = 0
+    for pid in [os.getpid(), *_descendants()]:
+        with suppress(OSError):
+            after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, after_name[11:15]))  # its own, and of those it waited for
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _look(found: dict[str, int]) -> None:
