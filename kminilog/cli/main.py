@@ -67,7 +67,7 @@ WITHOUT_CLUSTER = {
 """What to do in place of giving such a command --cluster; any other command needs no topics."""
 _INSTALL_BULK = "pip install 'kminilog[bulk]', or 'kminilog[spark]' to use Spark"
 INSTALLED_BY = {
-    **dict.fromkeys(("numpy", "orjson", "pyarrow", "xxhash"), _INSTALL_BULK),
+    **dict.fromkeys(("msgspec", "numpy", "pyarrow", "xxhash"), _INSTALL_BULK),
     "pyspark": "pip install 'kminilog[spark]'",
 }
 """Packages that only some commands need, and what installs each."""

@@ -185,7 +185,7 @@ NOT_STARTED = """
 import sys
 from kminilog.jobs.spark.runtime import session
 def start(master):
-    slow = {"numpy", "orjson", "pandas", "py4j", "pyarrow", "pyspark", "rich"}
+    slow = {"msgspec", "numpy", "pandas", "py4j", "pyarrow", "pyspark", "rich"}
     print(*sorted(slow & set(sys.modules)), file=sys.stderr)
     raise KeyboardInterrupt
 session.spark_session = start
@@ -203,12 +203,12 @@ TOOK = r"Verifying with Spark: Spark started in \d+\.\d s, the work took \d+\.\d
         (
             ["verify", "orders", "--against", "lines", "--engine", "spark"],
             "Verifying with Spark",
-            {"numpy", "orjson", "pyarrow"},
+            {"msgspec", "numpy", "pyarrow"},
         ),
         (
             ["ingest", "lines", "--topic", "new", "--engine", "spark"],
             "Ingesting with Spark",
-            {"numpy", "orjson", "pyarrow"},
+            {"msgspec", "numpy", "pyarrow"},
         ),
         (["demo", "--rows", "10"], "Demo", set()),
     ],

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 import pyarrow as pa
+from msgspec.json import decode
 
 from kminilog.columns.digests import Digests, Words, digests
 from kminilog.columns.mixing import mixed
@@ -145,8 +145,8 @@ def _record(
     line: bytes, ranks: Mapping[str, int], order: Order
 ) -> tuple[int, bytes | None, bytes | None] | None:
     """Return number, key and value of a quarantined record; None for a line that has no place."""
-    with suppress(ValueError, KeyError, TypeError):
-        record: dict[str, Any] = orjson.loads(line)
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        record: dict[str, Any] = decode(line)
         within = record["position"] if order.by_position else record["row"] - 1
         number = ranks[_real_path(file_names(record)["file"])] << order.shift | int(within)
         return number, _bytes_of(record, "key"), _bytes_of(record, "value")

@@ -323,7 +323,14 @@ class KcatMessage(NamedTuple):
 KCAT_DECODED = ("key_error", "key_schema_id", "payload_error", "value_schema_id")
 """The members by which kcat says that a key or a payload is not as the message has it."""
 
-_KCAT_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+def _integer(digits: str) -> float:
+    """Return an int, or a float for more digits than 64 bits have; Python limits an int."""
+    return int(digits) if len(digits) <= _INT64_DIGITS else float(digits)
+
+
+_INT64_DIGITS = len(str(-INT64_MAX))
+_KCAT_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant)
 _SURROGATE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
 
 

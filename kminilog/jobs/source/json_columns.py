@@ -2,37 +2,38 @@
 one.
 
 `formats` says what a member's text is: a number stays as it is written, and a line that is no
-object is rejected with its reason. orjson does not keep how a number was written, and its reasons
-are others. So it only decides where the answer cannot differ: a line is an object, and the wanted
-members are texts, truth values or null. Every other line goes to `formats`. Tests compare the two.
-Source: ours; RFC 8259; orjson parses.
+object is rejected with its reason. msgspec yields the wanted members as they are written, and only
+passes over the others. It refuses more than the exact parser, and says less about it, and it does
+not see bad UTF-8 in what it passes over. So the UTF-8 of all lines is checked first, and what
+msgspec refuses goes to `formats`. Tests compare the two. Source: ours; RFC 8259; msgspec parses.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Raw, Struct, defstruct
+from msgspec.json import Decoder, decode, encode
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from kminilog.jobs.source.formats import (
-    KCAT_DECODED,
     MOST_LEVELS,
     KcatMessage,
     is_too_deep,
     json_fields,
     json_object,
     kcat_message,
-    member_path,
     natural,
 )
 
-_DECODED = frozenset(KCAT_DECODED)
 _NO_MESSAGE = KcatMessage(None, None, None, None)
-_BOOLEANS = {True: "true", False: "false"}
+_ABSENT = Raw(b"")
 _SHALLOW_BYTES = 2 * MOST_LEVELS  # of an object that is no longer, not more levels begin and end
 
 
@@ -54,25 +55,21 @@ def members_of(lines: Any, names: list[str], *, is_first: bool) -> Members:
     `is_first` says that a file begins with the first line, which may have a byte order mark then.
     O(bytes), with a Python object for each line.
     """
+    reader = _reader(tuple(names))
     kept = np.ones(len(lines), np.bool_)
-    rows: list[Sequence[str | None]] = []
+    rows: list[Any] = []
     rejected: list[str | None] = []
-    for number, line in enumerate(lines.to_pylist()):
-        reason = None
-        fields = _fast(line, names)
-        if fields is None:
+    for number, (line, is_sure) in enumerate(_with_certainty(lines)):
+        row, reason = reader.row(line) if is_sure else None, None
+        if row is None:
             if not line.strip():
                 kept[number] = False
                 continue
             fields, reason = json_fields(line, names, is_first=is_first and number == 0)
-        rows.append(fields)
+            row = reader.row_of(fields)
+        rows.append(row)
         rejected.append(reason)
-    columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    return Members(
-        kept,
-        [pa.array(column, pa.string()) for column in columns],
-        pa.array(rejected, pa.string()),
-    )
+    return Members(kept, reader.columns(rows), pa.array(rejected, pa.string()))
 
 
 class KcatColumns(NamedTuple):
@@ -98,8 +95,8 @@ def messages_of(lines: Any, *, is_first: bool) -> KcatColumns:
     kept = np.ones(len(lines), np.bool_)
     found: list[KcatMessage] = []
     rejected: list[str | None] = []
-    for number, line in enumerate(lines.to_pylist()):
-        message, reason = _fast_message(line), None
+    for number, (line, is_sure) in enumerate(_with_certainty(lines)):
+        message, reason = _fast_message(line) if is_sure else None, None
         if message is None:
             if not line.strip():
                 kept[number] = False
@@ -135,49 +132,124 @@ def has_member(lines: Any, name: str) -> bool:
     return False
 
 
-def _fast_object(line: bytes) -> dict[str, Any] | None:
-    """Return an object that orjson reads as the exact parser would; None if it may not."""
-    if len(line) > _SHALLOW_BYTES and is_too_deep(line):
-        return None
+def _with_certainty(lines: Any) -> Iterable[tuple[bytes, bool]]:
+    """Return lines, and whether msgspec reads each as the exact parser does, or refuses it."""
+    found = lines.to_pylist()
+    is_sure = pc.less_equal(pc.binary_length(lines), _SHALLOW_BYTES).to_pylist()
+    for number in np.flatnonzero(~np.array(is_sure, np.bool_)).tolist():
+        is_sure[number] = not is_too_deep(found[number])
     try:
-        members = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return members if type(members) is dict else None
+        lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        is_sure = [sure and _is_utf8(line) for sure, line in zip(is_sure, found, strict=True)]
+    return zip(found, is_sure, strict=True)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# ---- members as they are written
+
+
+class _Reader:
+    """Reads the members with some names of JSON objects; `a.b` is the member b of the member a.
+
+    A row has them as they are written, without memory that Python's collector has to look at.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        inner = [
+            (name, name[:end], _reader((name[end + 1 :],)))
+            for name in names
+            for end, sign in enumerate(name)
+            if sign == "."
+        ]
+        wanted = dict.fromkeys([*names, *(outer for _, outer, _ in inner)])
+        field = {name: f"member_{slot}" for slot, name in enumerate(wanted)}
+        self._fields = [field[name] for name in names]
+        self._inner = [(field[name], field[outer], reader) for name, outer, reader in inner]
+        fields = [(one, Raw, _ABSENT) for one in field.values()]
+        self._row: Callable[..., Any] = defstruct("Row", fields, gc=False)
+        renamed = {one: name for name, one in field.items()}
+        self._decode: Callable[[bytes], Any] = _refuse
+        with suppress(ValueError):  # a name that needs an escape
+            self._decode = Decoder(defstruct("Row", fields, rename=renamed, gc=False)).decode
+
+    def row(self, line: bytes) -> Any:
+        """Return the members of an object; None if msgspec refuses it."""
+        try:
+            row = self._decode(line)
+        except (ValueError, RecursionError):
+            return None
+        for field, outer, reader in self._inner:
+            there = bytes(getattr(row, outer))
+            if getattr(row, field) == _ABSENT and there.startswith(b"{"):
+                inside = reader.row(there)
+                if inside is None:
+                    return None
+                setattr(row, field, getattr(inside, *reader._fields))
+        return row
+
+    def row_of(self, texts: Sequence[str | None]) -> Any:
+        """Return a row whose members have these texts, or null."""
+        return self._row(**dict(zip(self._fields, map(Raw, map(encode, texts)), strict=True)))
+
+    def columns(self, rows: Sequence[Any]) -> list[Any]:
+        """Return the members of rows as Arrow columns of texts."""
+        return [_texts([*map(bytes, map(attrgetter(field), rows))]) for field in self._fields]
+
+
+_reader = lru_cache(_Reader)
+
+
+def _refuse(line: bytes) -> Any:
+    raise ValueError
+
+
+def _texts(members: Sequence[bytes]) -> Any:
+    """Return the texts of members as an Arrow column; null for what is null, or absent."""
+    raw = pa.array(members, pa.binary())
+    is_text = pc.starts_with(raw, b'"')
+    texts = pc.if_else(is_text, pc.binary_slice(raw, 1, -1), raw)
+    is_escaped = pc.and_(is_text, pc.match_substring(raw, b"\\"))
+    escaped = map(decode, raw.filter(is_escaped).to_pylist())
+    unescaped = pa.array([text.encode() for text in escaped], pa.binary())
+    texts = pc.replace_with_mask(texts, is_escaped, unescaped)
+    is_null = pc.is_in(raw, pa.array([b"", b"null"]))
+    return pc.if_else(is_null, None, texts).view(pa.string())
+
+
+# ---- lines of kcat
+
+
+class _KcatLine(Struct, gc=False):
+    """A line of kcat; the last fields are KCAT_DECODED."""
+
+    key: str | None
+    payload: str | None
+    partition: object = None
+    offset: object = None
+    key_error: Raw = _ABSENT
+    key_schema_id: Raw = _ABSENT
+    payload_error: Raw = _ABSENT
+    value_schema_id: Raw = _ABSENT
+
+
+_KCAT = Decoder(_KcatLine)
 
 
 def _fast_message(line: bytes) -> KcatMessage | None:
     """Return the message of a line of kcat; None if the exact parser must say."""
-    members = _fast_object(line)
-    if members is None or not _DECODED.isdisjoint(members):
+    try:
+        key, payload, partition, offset, *decoded = astuple(_KCAT.decode(line))
+    except (ValueError, RecursionError):
         return None
-    texts = members.get("key", 0), members.get("payload", 0)
-    if any(type(text) is not str and text is not None for text in texts):
+    if any(one != _ABSENT for one in decoded):
         return None
-    key, payload = (None if text is None else text.encode() for text in texts)
-    return KcatMessage(
-        key, payload, natural(members.get("partition")), natural(members.get("offset"))
-    )
-
-
-def _fast(line: bytes, names: list[str]) -> list[str | None] | None:
-    """Return the members of an object that orjson reads exactly; None if it may not."""
-    members = _fast_object(line)
-    if members is None:
-        return None
-    fields = []
-    for name in names:
-        value = members.get(name)
-        if value is None and "." in name:
-            value = _inner(members, name)
-        if value is True or value is False:
-            value = _BOOLEANS[value]
-        elif value is not None and type(value) is not str:
-            return None
-        fields.append(value)
-    return fields
-
-
-def _inner(members: dict[str, Any], name: str) -> Any:
-    outer, inner = member_path(members, name)
-    return _inner(members[outer], inner) if inner else members.get(outer)
+    key, payload = (None if text is None else text.encode() for text in (key, payload))
+    return KcatMessage(key, payload, natural(partition), natural(offset))

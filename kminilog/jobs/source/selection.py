@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.json import decode
 
 from kminilog.columns.digests import Words, digests
 from kminilog.errors import SourceError
@@ -234,12 +234,12 @@ def _rows(path: str) -> Iterator[Mapping[str, Any]]:
             return
         with open(path, "rb") as lines:
             for line in filter(bytes.strip, lines):
-                row = orjson.loads(line)
+                row = decode(line)
                 if type(row) is not dict or not row.keys() >= _ALWAYS:
                     raise ValueError("a line is no finding")
                 yield row
     except OSError as error:
         raise SourceError(path, reason=error.strerror or str(error)) from None
-    except (ValueError, pa.ArrowException) as error:
+    except (ValueError, RecursionError, pa.ArrowException) as error:
         reason = f"it is no file that `verify --findings` has written: {error}"
         raise SourceError(path, reason=reason.splitlines()[0]) from None

@@ -12,21 +12,85 @@ from kminilog.jobs.source import formats, json_columns
 from kminilog.jobs.source.formats import is_too_deep, json_fields
 from kminilog.jobs.source.json_columns import members_of
 
-NAMES = ["a", "b", "é"]
+NAMES = ["a", "b", "é", "a.b", "b.a.b", "a.", ".", "", 'q"', "\ud800"]
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner),
     max_leaves=4,
 )
-objects = st.dictionaries(st.sampled_from([*NAMES, "c"]), values).map(json.dumps).map(str.encode)
+keys = st.sampled_from([*NAMES, "c"])
+inner_objects = st.dictionaries(
+    keys, values | st.dictionaries(keys, values, max_size=2), max_size=2
+)
+objects = st.builds(
+    lambda members, is_ascii: json.dumps(members, ensure_ascii=is_ascii).encode("utf-8", "replace"),
+    st.dictionaries(keys, values | inner_objects),
+    st.booleans(),
+)
 ODD = [b"", b"  ", b"{", b'{"a":"\\ud800"}', b'{"a":1}{"a":2}', b'{"a":"x","a":"y"}', b"[1]", b"7"]
 ODD += [b'{"a":1.50}', b'{"a":"\xff"}', b'\xef\xbb\xbf{"a":"x"}', b'{"a":NaN}', b'{"a":"\x01"}']
 ODD += [b'{"a":"x"}\r', b"\x0c", b'{"a":"\\u0000"}', b'{"a":12345678901234567890123}', b"null"]
+VALUES = [
+    "1.0",
+    "1e5",
+    "1E+5",
+    "-0",
+    "-0.0",
+    "1" * 5000,
+    "1e99999",
+    "01",
+    "-01",
+    "+1",
+    "1.",
+    ".5",
+    "-",
+]
+VALUES += ["NaN", "Infinity", "-Infinity", "nul", "true", "tru", "null", "'x'", "", "[1,]", "{,}"]
+VALUES += [
+    '"\\ud800"',
+    '"\\ud83d\\ude00"',
+    '"\\ud83dx"',
+    '"\\u00e9\\n\\/"',
+    '"\\x"',
+    '"\\u12"',
+    '"\x7f"',
+]
+VALUES += [
+    '"\t"',
+    '"',
+    '{"b" : [ 1.50 ,"x"] }',
+    '{"b":1,"b":2}',
+    '{"b":{"b":"\\u0000"}}',
+    '{"b":null}',
+]
+SHAPES = ["%s", " %s ", "%s\r", "%s,", "%s}", "%s{}", "%s\x0c", "%s\x00", "\ufeff%s", "%s\xa0"]
+BAD_UTF8 = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"]
+GOLDEN = [
+    *(shape % f'{{"{name}":{value}}}' for value in VALUES for name in "ac" for shape in SHAPES),
+    *(f'{{"a":{one},"a":{other},"c":1,"c":2}}' for one in VALUES for other in ('"y"', "2", "{}")),
+    *(f'{{"{name}":1,"a":2}}' for name in ("\\u0061", "\\ud800", "\\u00e9", "é", "\t", "\\")),
+]
+ODD += [line.encode() for line in GOLDEN]
+ODD += [b'{"%s":"x%sy","b":1}' % (name, bad) for bad in BAD_UTF8 for name in (b"a", b"c")]
+ODD += [b'{"%s":1}' % bad for bad in BAD_UTF8] + [b'{"a":1}%s' % bad for bad in BAD_UTF8]
 lines = st.lists(objects | st.sampled_from(ODD), max_size=8)
 
 
 @given(lines, st.lists(st.sampled_from(NAMES), unique=True), st.booleans())
 def test_members_are_those_that_are_read_one_by_one(some, names, is_first):
+    assert_as_one_by_one(some, names, is_first=is_first)
+
+
+@pytest.mark.parametrize("names", [["a"], ["c"], NAMES, []])
+def test_members_of_odd_lines_are_those_that_are_read_one_by_one(names):
+    """Each alone, and all in one column: one bad line takes nothing from the others."""
+    for line in ODD:
+        for is_first in (True, False):
+            assert_as_one_by_one([line], names, is_first=is_first)
+    assert_as_one_by_one(ODD, names, is_first=True)
+
+
+def assert_as_one_by_one(some, names, *, is_first):
     kept, columns, rejected = members_of(pa.array(some, pa.binary()), names, is_first=is_first)
     assert kept.tolist() == [bool(line.strip()) for line in some]
     exact = [
@@ -40,13 +104,18 @@ def test_members_are_those_that_are_read_one_by_one(some, names, is_first):
     assert rejected.to_pylist() == [reason for _, reason in exact]
 
 
-def test_line_with_texts_only_is_not_read_exactly(monkeypatch):
+def test_lines_without_a_fault_are_not_read_exactly(monkeypatch):
     monkeypatch.setattr(json_columns, "json_fields", None)
-    some = pa.array([b'{"a":"x","c":1.50}', b'{"b":null}', b'{"a":true,"b":"\\n"}'], pa.binary())
-    kept, columns, rejected = members_of(some, ["a", "b"], is_first=True)
+    some = [b'{"a":1.50,"c":1.50}', b'{"b":null}', b'{"a":true,"b":"\\n"}', b'{"a":{"b" : [7]}}']
+    some += [b'{"b":"' + b"x" * 5000 + b'"}', b'{"a.b":"y","a":{"b":1}}']
+    kept, columns, rejected = members_of(pa.array(some), ["a", "b", "a.b"], is_first=True)
     assert kept.all()
-    assert [column.to_pylist() for column in columns] == [["x", None, "true"], [None, None, "\n"]]
-    assert rejected.null_count == 3
+    assert [column.to_pylist() for column in columns] == [
+        ["1.50", None, "true", '{"b" : [7]}', None, '{"b":1}'],
+        [None, None, "\n", None, "x" * 5000, None],
+        [None, None, None, "[7]", None, "y"],
+    ]
+    assert rejected.null_count == 6
 
 
 def nested(levels, inner=b""):

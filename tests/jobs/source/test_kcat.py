@@ -13,6 +13,7 @@ from kminilog.jobs.source import line_columns, pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.formats import KcatMessage, kcat_message
 from kminilog.jobs.source.json_columns import messages_of
+from tests.jobs.source.test_json_columns import ODD, VALUES
 from tests.support.jobs.source.plain import records_of
 
 _SHORT = {b'"': b'\\"', b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
@@ -73,6 +74,33 @@ def test_line_of_kcat_is_a_message_by_both_parsers(text, message):
     found = messages_of(pa.array([text.encode()]), is_first=False)
     columns = found.key, found.payload, found.partition, found.offset
     assert [column[0].as_py() for column in columns] == list(message)
+
+
+VALUE_IN = ['"key":%s,"payload":"p"', '"key":"k","payload":%s', '"key":%s,"key":null,"payload":"p"']
+VALUE_IN += [f'"key":"k","payload":null,"{name}":%s' for name in ("offset", "x", "key_error")]
+
+
+def test_odd_lines_are_what_the_exact_parser_says():
+    """Alone and together, also beside bytes that are no UTF-8."""
+    texts = [f"{{{members % value}}}".encode() for members in VALUE_IN for value in VALUES]
+    texts += [text[:-1] + b',"y":"\xff"}' for text in texts]
+    some = [text for text in (*ODD, *texts) if text.strip()]
+    exact = [exactly(text) for text in some]
+    assert {one[0] is None for one in exact} == {True, False}
+    for column, expected in (
+        (some, exact),
+        *(([one], [two]) for one, two in zip(some, exact, strict=True)),
+    ):
+        found = messages_of(pa.array(column, pa.binary()), is_first=False)
+        columns = found.rejected, found.key, found.payload, found.partition, found.offset
+        assert list(zip(*(column.to_pylist() for column in columns), strict=True)) == expected
+
+
+def exactly(text: bytes) -> tuple[object, ...]:
+    try:
+        return None, *kcat_message(text, is_first=False)
+    except ValueError as error:
+        return f"it is no line of kcat -J: {error}", None, None, None, None
 
 
 REJECTED = [

@@ -168,7 +168,7 @@ def write_script(path: Path, command: str) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (without_packages, "has no numpy and no orjson and no xxhash in .*: type pip install "),
+        (without_packages, "has no msgspec and no numpy and no xxhash in .*: type pip install "),
         (of_another_version, r"has Python 3\.99, the driver has 3\.\d+: set PYSPARK_PYTHON to"),
     ],
 )

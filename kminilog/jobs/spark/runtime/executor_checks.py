@@ -32,8 +32,8 @@ from kminilog.jobs.spark.runtime.shipping import ship
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 
 _PACKAGES = {
+    "msgspec": "0.21",
     "numpy": "2.0",
-    "orjson": "3.10",
     "pyarrow": "18",
     "sortedcontainers": "2.4",
     "xxhash": "3.5",

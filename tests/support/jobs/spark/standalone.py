@@ -19,7 +19,7 @@ import pyspark
 from tests.support.processes import end_at_once
 from tests.support.spark_classes import jvm_options
 
-NEEDED = ("numpy", "orjson", "pyarrow", "sortedcontainers", "xxhash")
+NEEDED = ("msgspec", "numpy", "pyarrow", "sortedcontainers", "xxhash")
 _STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile("Successfully registered with master")
 
