@@ -441,6 +441,17 @@ def test_dump_index_that_begins_with_an_invalid_entry_reads_no_message(orders, f
 # ---- Kafka's own lines (tests/conformance compares them with the real tool)
 
 
+@pytest.mark.parametrize("left_bytes", [0, 7])
+def test_dump_kafka_format_of_an_entry_past_the_end_finds_no_offset_there(orders, left_bytes):
+    """Fewer than eight bytes are no offset, not even 0 where they are none."""
+    path = orders.log_dir / "orders-0" / "00000000000000000000.index"
+    path.write_bytes(struct.pack(">ii", 0, 64))
+    with open(path.with_suffix(".log"), "r+b") as log:
+        log.truncate(64 + left_bytes)
+    run = orders("dump", path, "--format", "kafka")
+    assert run.err == f"Mismatches in :{path}\n  Index offset: 0, log offset: -1\n"
+
+
 def test_dump_kafka_format_prints_the_known_line(kminilog, log):
     log.write_bytes(encode(KAFKA, 0, None, b"message1"))
     out = kminilog.ok("dump", log, "--format", "kafka", "--print-data").out

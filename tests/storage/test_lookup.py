@@ -73,6 +73,15 @@ def test_walk_over_an_impossible_size_goes_nowhere(dialect, size):
     assert walk(bytes(data), 0, 0, 1) == (0, 0)
 
 
+@pytest.mark.parametrize("more", [1, 5, 28, 2**20])
+def test_walk_does_not_pass_a_last_message_whose_size_reaches_past_the_end(dialect, more):
+    """Its checksum is right for the bytes that are there, which a slice would be content with."""
+    data, begins = messages(dialect, 5, 2)
+    size = begins[2] - begins[1] - 12 + more
+    longer = data[: begins[1] + 8] + size.to_bytes(4) + data[begins[1] + 12 :]
+    assert walk(longer, 0, 5, 7) == (begins[1], 6)
+
+
 def test_trace_has_each_header_that_the_walk_read_where_it_stands_in_the_file(dialect):
     data, begins = messages(dialect, 7, 5)
     trace = Trace()

@@ -212,6 +212,18 @@ def test_locate_an_unfinished_message_in_front_of_another_segment_is_damage(tmp_
     check_damage(segment, 4, "an unfinished message, and others after it", end + 1)
 
 
+def test_locate_behind_a_last_message_whose_size_reaches_past_the_end_is_damage(tmp_path, dialect):
+    """Its checksum is right for the bytes that are there."""
+    segment = write_segment(tmp_path, dialect)
+    segment.index.rewrite([])
+    put(segment, (COUNT - 1) * length_of(dialect) + 8, b"\x10")
+    check_damage(segment, COUNT - 1, "an unfinished message", segment.first_offset + COUNT)
+    end = segment.first_offset + COUNT
+    with pytest.raises(CorruptLogError) as caught:
+        locate(segment, end, following_offset=end)
+    assert caught.value.position == (COUNT - 1) * length_of(dialect)
+
+
 def test_locate_an_unfinished_message_with_whole_ones_after_it_is_damage(tmp_path, dialect):
     segment = write_segment(tmp_path, dialect)
     segment.index.rewrite([])

@@ -100,7 +100,8 @@ def index_lines(file: str, complaints: list[str]) -> Iterator[str]:
             if entry["offset"] is None:
                 break
             log.seek(entry["position"])
-            offset = int.from_bytes(log.read(8), signed=True)
+            found = log.read(8)
+            offset = int.from_bytes(found, signed=True) if len(found) == 8 else -1  # past the end
             if offset != entry["offset"]:
                 mismatches.insert(0, (entry["offset"], offset))
             yield f"offset: {entry['offset']} position: {entry['position']}"
