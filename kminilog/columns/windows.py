@@ -114,7 +114,7 @@ def index_hints(index_path: Path) -> Positions:
         data = read_regular(index_path)
     except FileNotFoundError:
         data = b""
-    entries = np.frombuffer(data, ">i4", len(data) // 8 * 2).astype(np.int64).reshape(-1, 2)
-    does_ascend = (np.diff(entries, axis=0, prepend=[[-1, 0]]) > 0).all(axis=1)
-    valid = entries if does_ascend.all() else entries[: np.argmin(does_ascend)]
-    return valid[:, 1].copy()  # contiguous: else numpy would copy it for each search
+    entries = np.frombuffer(data, ">i4", len(data) // 8 * 2).reshape(-1, 2)
+    offsets, positions = entries.T.astype(np.int64, order="C")
+    does_ascend = (np.diff(offsets, prepend=-1) > 0) & (np.diff(positions, prepend=0) > 0)
+    return positions if does_ascend.all() else positions[: np.argmin(does_ascend)]

@@ -22,7 +22,7 @@ OffsetIndex.sanityCheck.
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import NamedTuple
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entry, is_due
@@ -54,6 +54,20 @@ class _Absent(NamedTuple):
         return first._replace(total=self.total + other.total)
 
 
+def _slots(entries: bytes) -> tuple[list[int], int]:
+    """Return the numbers of the slots to compare: one zero slot stands for all; how many more.
+
+    A killed broker of Kafka 0.8 leaves megabytes of them.
+
+    >>> _slots(bytes(7) + b"1" + bytes(16) + b"2" + bytes(7))
+    ([0, 1, 3], 1)
+    """
+    words = array("q", entries)
+    numbers = [*compress(range(len(words)), words)]
+    zeros = len(words) - len(numbers)
+    return sorted([*numbers, words.index(0)]) if zeros else numbers, max(zeros - 1, 0)
+
+
 def _nor_more(count: int) -> str:
     return f", nor {'does' if count == 1 else 'do'} {count} more" if count else ""
 
@@ -64,8 +78,10 @@ class IndexCheck:
     def __init__(self, data: bytes, base_offset: int, interval_bytes: int) -> None:
         self._base_offset = base_offset
         self._interval_bytes = interval_bytes
+        self._size_bytes = len(data)
         self._torn_bytes = len(data) % ENTRY_SIZE_BYTES
-        starts = range(0, len(data) - self._torn_bytes, ENTRY_SIZE_BYTES)
+        self._numbers, self._more_zeros = _slots(data[: len(data) - self._torn_bytes])
+        starts = (number * ENTRY_SIZE_BYTES for number in self._numbers)
         fields = array("i", chain.from_iterable(decode_entry(data, start) for start in starts))
         self._relative_offsets, self._positions = fields[0::2], fields[1::2]
         self._verdicts = bytearray(len(self._positions))  # of each slot; at first none is true
@@ -73,11 +89,9 @@ class IndexCheck:
         self._shift: int | None = 0  # by how many bytes entries are off; None: any number
         self._absent_between = _Absent()  # in front of the last true entry
         self._absent_after = _Absent()
-        self._waiting = iter(sorted(range(len(starts)), key=self._relative_offsets.__getitem__))
+        slots = range(len(self._positions))
+        self._waiting = iter(sorted(slots, key=self._relative_offsets.__getitem__))
         self._advance()
-
-    def __len__(self) -> int:
-        return len(self._positions)
 
     def tell_message(self, lowest_offset: int, offset: int, position: int) -> None:
         """Compare the entries with a message that is where it belongs.
@@ -114,7 +128,7 @@ class IndexCheck:
     def tell_known(self, entries: int, next_offset: int) -> None:
         """Accept the first entries, of messages below an offset: they were compared before."""
         while self._awaited_offset < next_offset:
-            if self._slot < entries:
+            if self._numbers[self._slot] < entries:
                 self._accept()
             self._advance()
 
@@ -145,7 +159,7 @@ class IndexCheck:
                 continue
             if relative_offset <= last_offset or position <= last_position:
                 first_out_of_order = first_out_of_order if out_of_order else slot
-                out_of_order += 1
+                out_of_order += 1 if relative_offset or position else 1 + self._more_zeros
             elif self._verdicts[slot] == _TRUE:
                 last_offset, last_position = relative_offset, position
             elif not seen_bytes <= position < log_bytes:
@@ -159,7 +173,8 @@ class IndexCheck:
             )
         elif self._torn_bytes:
             detail = f"the index ends with {self._torn_bytes} bytes that are no entry"
-            yield IndexFault(FindingClass.INDEX_ORDER, None, len(self) * ENTRY_SIZE_BYTES, detail)
+            torn_at = self._size_bytes - self._torn_bytes
+            yield IndexFault(FindingClass.INDEX_ORDER, None, torn_at, detail)
         absent = self._absent_between
         if not (may_lag or self._torn_bytes):
             absent = absent.plus(self._absent_after)
@@ -206,6 +221,7 @@ class IndexCheck:
 
     def _slot_fault(self, kind: FindingClass, slot: int, complaint: str) -> IndexFault:
         relative_offset, position = self._relative_offsets[slot], self._positions[slot]
-        detail = f"entry {slot}, ({relative_offset}, {position}), {complaint}"
+        number = self._numbers[slot]
+        detail = f"entry {number}, ({relative_offset}, {position}), {complaint}"
         offset = self._base_offset + relative_offset
-        return IndexFault(kind, offset, slot * ENTRY_SIZE_BYTES, detail)
+        return IndexFault(kind, offset, number * ENTRY_SIZE_BYTES, detail)

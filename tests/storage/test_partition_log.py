@@ -1,5 +1,3 @@
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.segment import Segment
 from tests.support.damage import files_of
+from tests.support.steps import steps_of
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
@@ -112,22 +111,6 @@ def test_roll_by_full_index_keeps_the_index_within_its_bytes(tmp_path, dialect):
     fill(log, 12)
     assert [len(segment.index) for segment in log.segments()] == [3, 3, 3, 0][: len(names(log))]
     log.check()
-
-
-def steps_of(work: Callable[[], object]) -> int:
-    """How many functions were called."""
-    steps = 0
-
-    def count(*_: object) -> None:
-        nonlocal steps
-        steps += 1
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return steps
 
 
 @both_dialects

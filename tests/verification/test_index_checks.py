@@ -71,6 +71,16 @@ def test_bad_slot_stands_for_one_lost_entry_and_not_for_two():
     ]
 
 
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_zeros_between_entries_keep_the_places_of_those_after_them(count):
+    zeros = [(0, 0)] * count
+    assert faults([(2, 120), *zeros, (4, 241), (6, 360), (8, 480)]) == [
+        ("index-position", 4, 8 * (1 + count)),
+        ("index-order", 0, 8),
+    ]
+    assert faults([*zeros, (2, 120), (0, 0), *ENTRIES[1:]], torn=b"\0\0") == [("index-order", 0, 0)]
+
+
 def test_index_that_lags_while_a_writer_is_at_work_is_no_fault():
     assert faults(ENTRIES[:2]) == [("index-sparse", 6, 360)]
     assert faults(ENTRIES[:2], may_lag=True) == []

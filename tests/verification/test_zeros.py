@@ -1,15 +1,24 @@
-"""Bytes that are overwritten, as by a bad disk: one damage, one finding, however many messages."""
+"""Bytes that are overwritten, as by a bad disk: one damage, one finding, however many messages.
+
+And zeros after the entries of an index, as a killed broker of Kafka 0.8 leaves 10 MiB of them.
+"""
 
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from kminilog.cli.dump.reading import read_index
+from kminilog.columns.segment_scan import FAST
 from kminilog.format.dialect import Dialect
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.recovery import plan_recovery
+from kminilog.storage.segment_scan import PLAIN
 from kminilog.verification.summaries import PartitionSummary
 from tests.support.damage import message_positions
+from tests.support.steps import steps_of
 from tests.support.verification.logs import ORDERS, check
 
 SETTINGS = TopicSettings(segment_bytes=20_000, index_interval_bytes=500)
@@ -78,3 +87,47 @@ def test_more_missing_offsets_than_fit_into_the_damage_are_a_gap_as_well(tmp_pat
     logs[0].with_suffix(".index").unlink()
     kinds = {found.kind for found in check(tmp_path, dialect, settings=SETTINGS).findings}
     assert "offset-gap" in kinds
+
+
+# ---- an index
+
+
+def reader_of(directory: Path, dialect: Dialect) -> PartitionReader:
+    return PartitionReader(directory, ORDERS, dialect, SETTINGS)
+
+
+DOORS = {
+    "verify": lambda path, dialect: check(path, dialect, settings=SETTINGS),
+    "find": lambda path, dialect: reader_of(path, dialect).find(COUNT - 1),
+    "log end": lambda path, dialect: reader_of(path, dialect).log_end_offset,
+    "dump": lambda path, dialect: [*read_index(max(path.glob("*.index")))],
+    "recover": lambda path, dialect: plan_recovery(reader_of(path, dialect), scanner=FAST),
+    "recover plainly": lambda path, dialect: plan_recovery(reader_of(path, dialect), scanner=PLAIN),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("are_entries_kept", [True, False])
+@pytest.mark.usefixtures("logs")
+def test_an_index_with_10_mib_of_zeros_takes_as_many_steps_as_one_with_few(
+    tmp_path, dialect, are_entries_kept, door
+):
+    index = max(tmp_path.glob("*.index"))
+    entries = index.read_bytes() if are_entries_kept else b""
+    steps = []
+    for size in (64, 10 << 20):
+        index.write_bytes(entries + bytes(size))
+        DOORS[door](tmp_path, dialect)  # the first call of all fills caches
+        steps.append(steps_of(lambda: DOORS[door](tmp_path, dialect)))
+    assert steps[1] < steps[0] + 20
+
+
+@pytest.mark.usefixtures("logs")
+def test_zeros_in_an_index_are_one_finding_that_counts_them(tmp_path, dialect):
+    index = max(tmp_path.glob("*.index"))
+    entries = index.read_bytes()
+    index.write_bytes(entries + bytes(10 << 20))
+    found = one_finding(check(tmp_path, dialect, settings=SETTINGS))
+    assert (found.kind, found.position) == ("index-order", len(entries))
+    number, more = len(entries) // 8, (10 << 20) // 8 - 1
+    assert found.detail == f"entry {number}, (0, 0), does not ascend, nor do {more} more"
