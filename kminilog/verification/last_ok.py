@@ -4,18 +4,19 @@
 
 `--since-last` trusts the first segments that are as the record says, and checks all others. If it
 ends with `ok`, it writes the record; the first time it checks all. What is cheap is compared: the
-id of the topic, the names and sizes of segments and when each was changed. The last segment may
-have grown: then what came after the recorded bytes is read. So it has a digest, of the last bytes
-of its log in front of the recorded end and of its index. If that differs, nothing of the partition
-is trusted. Segments that are gone from the beginning are no difference: retention deletes there,
-and log starts tell a loss.
+id of the topic, the rules by which it was judged, the names of segments, the sizes of both files of
+each and when they were changed. The last segment may have grown: then what came after the recorded
+bytes is read. So it has a digest, of the last bytes of its log in front of the recorded end and of
+its index. If that differs, nothing of the partition is trusted. Segments that are gone from the
+beginning are no difference: retention deletes there, and log starts tell a loss.
 
-Bytes that change under all this, as on a disk that fails, are not seen. Source: ours.
+Bytes that change under all this, as on a disk that fails, are not seen. In the record itself they
+are: it has a digest. Source: ours.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from hashlib import blake2b
@@ -76,6 +77,7 @@ class Files(NamedTuple):
 
     index_bytes: int
     changed_ns: int
+    index_changed_ns: int
 
 
 class LastOk(NamedTuple):
@@ -98,6 +100,10 @@ class Trust(NamedTuple):
     before: dict[TopicPartition, dict[int, tuple[int, Files]]]
 
 
+Rules = dict[str, Any]
+"""What decides, besides options, if messages are ok: settings of the topic, where keys belong."""
+RulesOf = Callable[[Topic], Rules]
+
 NO_TRUST = Trust({}, Counter(), {})
 
 
@@ -108,12 +114,13 @@ def read_trust(
     log_dir: LogDir,
     topics: Iterable[Topic],
     asked: OkOptions,
+    rules_of: RulesOf,
 ) -> Trust:
     """Return what may be taken on trust now; raises nothing. O(segments)."""
     trust = Trust({}, Counter(), {})
     for topic in topics:
         try:
-            known, why = _record(log_dir.path, topic, asked)
+            known, why = _record(log_dir.path, topic, asked, rules_of(topic))
         except (LogDirError, OSError) as error:
             known, why = {}, in_words(error)
         for topic_partition in topic.all_partitions():
@@ -129,12 +136,18 @@ def read_trust(
     return trust
 
 
-def _record(log_dir: Path, topic: Topic, asked: OkOptions) -> tuple[dict[int, LastOk], str]:
+def _record(
+    log_dir: Path, topic: Topic, asked: OkOptions, rules: Rules
+) -> tuple[dict[int, LastOk], str]:
     def parse(document: Any) -> tuple[dict[int, LastOk], str]:
+        if document.pop("digest") != _digest_of(json.dumps(document).encode()):
+            raise ValueError("somebody has changed it")
         if typed(document, dict)["topic_id"] != topic.topic_id:
             return {}, "the last `ok` was one of another topic of this name"
         if not asked.is_covered_by(OkOptions(**typed(document["asked"], dict))):
             return {}, "the last `ok` was one with other options"
+        if document["rules"] != rules:
+            return {}, "the last `ok` was one by other settings"
         rows = typed(document["partitions"], dict).items()
         return {number(int(name)): _last_ok(one) for name, one in rows}, ""
 
@@ -151,7 +164,7 @@ def _last_ok(facts: Any) -> LastOk:
 
 
 def _segment(row: list[Any]) -> tuple[SegmentSummary, Files]:
-    *values, fingerprints, index_bytes, changed_ns = typed(row, list)
+    *values, fingerprints, index_bytes, changed_ns, index_changed_ns = typed(row, list)
     facts = dict(zip(_FIELDS, values, strict=True))
     for name, value in facts.items():
         if value is not None or name not in ("first_offset", "last_offset"):
@@ -159,7 +172,7 @@ def _segment(row: list[Any]) -> tuple[SegmentSummary, Files]:
     sums = tuple([number(value, 0, _HIGHEST) for value in row] for row in typed(fingerprints, list))
     facts |= {"name": segment_name(facts["base_offset"]), "fingerprints": sums}
     summary = SegmentSummary(**facts, findings=[], unchecked=[])
-    return summary, Files(number(index_bytes), number(changed_ns))
+    return summary, Files(*map(number, (index_bytes, changed_ns, index_changed_ns)))
 
 
 def _still_true(
@@ -190,7 +203,7 @@ def _goes_on(segment: Segment, known: SegmentSummary) -> bool:
     """Tell if a log has grown, and if so all new entries of its index are for new messages."""
     data = read_regular(segment.index.path)
     starts = range(known.index_entries * ENTRY_SIZE_BYTES, len(data) - ENTRY_SIZE_BYTES + 1)
-    new = [decode_entry(data, start) for start in starts[::ENTRY_SIZE_BYTES]]
+    new = (decode_entry(data, start) for start in starts[::ENTRY_SIZE_BYTES])
     first = (known.next_offset or 0) - known.base_offset
     return segment.file_bytes > known.log_bytes and all(
         entry.relative_offset >= first and entry.position >= known.log_bytes for entry in new
@@ -207,9 +220,8 @@ def _files_of(log_dir: LogDir, topic_partition: TopicPartition) -> dict[int, tup
 
 
 def _files(segment: Segment) -> tuple[int, Files]:
-    status = regular_status(segment.log_path)
-    index_bytes = regular_status(segment.index.path).st_size
-    return status.st_size, Files(index_bytes, status.st_mtime_ns)
+    log, index = map(regular_status, (segment.log_path, segment.index.path))
+    return log.st_size, Files(index.st_size, log.st_mtime_ns, index.st_mtime_ns)
 
 
 def _digest(segment: Segment, known: SegmentSummary, files: Files) -> str:
@@ -217,10 +229,13 @@ def _digest(segment: Segment, known: SegmentSummary, files: Files) -> str:
     start = max(known.log_bytes - _DIGEST_BYTES, 0)
     with open(segment.log_path, "rb", opener=open_regular) as log:
         log.seek(start)
-        digest = blake2b(log.read(known.log_bytes - start), digest_size=16)
+        end = log.read(known.log_bytes - start)
     with open(segment.index.path, "rb", opener=open_regular) as index:
-        digest.update(index.read(files.index_bytes))
-    return digest.hexdigest()
+        return _digest_of(end + index.read(files.index_bytes))
+
+
+def _digest_of(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def on_trust(partitions: Sequence[LastOk]) -> str:
@@ -241,6 +256,7 @@ def record_ok(
     log_dir: LogDir,
     topic: Topic,
     asked: OkOptions,
+    rules: Rules,
     checked: Mapping[int, Sequence[SegmentSummary]],
     trust: Trust,
     now_ms: int,
@@ -254,6 +270,7 @@ def record_ok(
     document = {
         "topic_id": topic.topic_id,
         "asked": asked._asdict(),
+        "rules": rules,
         "partitions": partitions,
     }
     path = _path(log_dir.path, topic)
@@ -261,6 +278,7 @@ def record_ok(
         path.parent.mkdir()
     check_real_directory(path.parent)
     temporary = path.with_name(f".{uuid4().hex}.tmp")  # nobody holds a lock
+    document["digest"] = _digest_of(json.dumps(document).encode())
     replace_file(path, json.dumps(document).encode(), temporary=temporary)
 
 

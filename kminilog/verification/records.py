@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from kminilog.errors import KMiniLogError, LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule
+from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule, name_of
 from kminilog.storage.checkpoint import (
     CHECKPOINT_FILE,
     LOG_START_FILE,
@@ -60,7 +60,7 @@ from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding
-from kminilog.verification.last_ok import NO_TRUST, Trust
+from kminilog.verification.last_ok import NO_TRUST, Rules, Trust
 from kminilog.verification.manifest_checks import (
     UNKNOWN_PARTITION,
     PartitionJobs,
@@ -241,7 +241,7 @@ class SmallFiles:
             partition.placement = _placement(partition.staged, rules, others)
         return jobs
 
-    def _rule_of_others(self, topic: Topic) -> PartitionOf | None:
+    def _rule_of_others(self, topic: Topic) -> KeyedPartition | None:
         """Return where keys of messages of no job belong; None if nobody knows it.
 
         The partitioner is the one that is given, or that of all jobs. The topic must always have
@@ -254,6 +254,14 @@ class SmallFiles:
         if partitioner not in KEYED_RULES or topic.has_grown or recorded - {topic.partitions}:
             return None
         return KeyedPartition(keyed_rule(partitioner), topic.partitions)
+
+    def rules_of(self, topic: Topic) -> Rules:
+        """Return what decides if messages that were ok still are, besides the manifests."""
+        others = self._rule_of_others(topic)
+        return {
+            "index.interval.bytes": topic.settings.index_interval_bytes,
+            "keys": others and [name_of(others.rule), others.partitions],
+        }
 
     def jobs_of(self, topic: str) -> list[Manifest]:
         """Return the manifests of a topic's jobs, without the offsets that were cut off."""

@@ -52,6 +52,8 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
     yield from _findings(results, width)
     if results.checked:
         yield f"checked: {', '.join(results.checked)}"
+    for why, partitions in results.scope.get("since_last", {}).get("not_trusted", {}).items():
+        yield f"not on trust: {count(partitions, 'partition')}: {printable(why)}"
     for one in results.unchecked:
         line = f"not checked: {printable(one.in_words())}"
         if one.asked:  # it says why not, perhaps with a path: that stays on its line

@@ -72,7 +72,7 @@ def verify_with(
     report = Report(scope, allowed=parse_classes(allow))
     asked = OkOptions(records.partitioner, strict_index, full)
     if since_last:
-        records.trust = read_trust(log_dir, chosen, asked)
+        records.trust = read_trust(log_dir, chosen, asked, records.rules_of)
         report.add_trust(records.trust)
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None
@@ -106,8 +106,9 @@ def _record(
     doubtful = {finding.topic for finding in records.findings}
     for topic in topics:
         if topic.name in report.sound and topic.name not in doubtful:
+            rules, sound = records.rules_of(topic), report.sound[topic.name]
             try:
-                record_ok(log_dir, topic, asked, report.sound[topic.name], records.trust, now_ms)
+                record_ok(log_dir, topic, asked, rules, sound, records.trust, now_ms)
             except (OSError, LogDirError) as error:
                 why = f"this `ok` could not be recorded: {in_words(error)}"
                 report.unchecked.append(Unchecked(Aspect.MESSAGES, topic.name, why))

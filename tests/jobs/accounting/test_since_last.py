@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from kminilog.storage.checkpoint import record_log_starts
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
+from kminilog.storage.topics import Topic
 from kminilog.verification.last_ok import VERIFIED_DIR
 from kminilog.verification.report import Report
 from tests.support.damage import (
@@ -37,6 +39,7 @@ from tests.support.damage import (
     message_positions,
 )
 from tests.support.spark import ON_SPARK
+from tests.support.steps import steps_of
 
 PARTITIONS, RECORDS = 2, 400
 SMALL = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
@@ -189,9 +192,26 @@ def remove(scene: Scene) -> None:
     log.with_suffix(".index").unlink()
 
 
+def rewrite_index(scene: Scene) -> None:
+    index = scene.logs()[1].with_suffix(".index")
+    index.write_bytes(bytes(index.stat().st_size))
+
+
+def rewrite_last_index(scene: Scene) -> None:
+    flip_byte(scene.logs()[-1].with_suffix(".index"), 3, mask=1)
+
+
 @pytest.mark.parametrize(
     ("change", "segments"),
-    [(shorten, 0), (rewrite, 0), (rewrite_third, 2), (rewrite_end_unseen, 0), (remove, 1)],
+    [
+        (shorten, 0),
+        (rewrite, 0),
+        (rewrite_third, 2),
+        (rewrite_end_unseen, 0),
+        (remove, 1),
+        (rewrite_index, 1),
+        (rewrite_last_index, 0),
+    ],
 )
 def test_log_is_checked_from_the_segment_on_that_is_not_as_the_record_says(
     scene: Scene, change: Callable[[Scene], None], segments: int
@@ -204,6 +224,14 @@ def test_log_is_checked_from_the_segment_on_that_is_not_as_the_record_says(
     assert trusted(report)[1] is not None
     assert sum(whys(report).values()) == 1
     assert [*report.tally.counts()] == [*scene.verify(since=False).tally.counts()]
+
+
+def test_index_that_is_touched_alone_is_checked_again(local):
+    first = local.verify().partitions[0]["segments"][1]["first_offset"]
+    os.utime(local.logs()[1].with_suffix(".index"), ns=(1, 1))
+    report = local.verify()
+    assert (report.verdict, trusted(report)[0]) == ("ok", first)
+    assert trusted(local.verify())[0] == report.partitions[0]["log_end_offset"]
 
 
 def produce(scene: Scene, *values: bytes) -> None:
@@ -269,6 +297,15 @@ def test_new_entry_of_an_index_for_what_is_trusted_is_a_finding(local, is_offset
     report = local.verify()
     assert report.verdict == "findings"
     assert report.tally.counts() == local.verify(since=False).tally.counts()
+
+
+def test_zeros_that_an_index_has_grown_by_cost_no_step_each(local):
+    index, _, _ = grown_index(local)
+    entries, steps = index.read_bytes(), []
+    for size in (64, 10 << 20):
+        index.write_bytes(entries + bytes(size))
+        steps.append(steps_of(local.verify))
+    assert steps[1] < steps[0] + 1000
 
 
 def test_entry_that_was_written_late_is_no_finding(tmp_path):
@@ -364,6 +401,35 @@ def test_other_topic_of_the_same_name_is_not_trusted(local):
     assert whys(report) == {"the last `ok` was one of another topic of this name": 2}
 
 
+def test_another_setting_that_acts_on_checks_takes_the_trust_away(local):
+    local.verify()
+    with LogDirWriter.open(local.log_dir) as writer:
+        writer.alter_topic("t", settings=replace(SMALL, index_interval_bytes=100))
+    report = local.verify()
+    assert trusted(report) == [None, None]
+    assert whys(report) == {"the last `ok` was one by other settings": 2}
+    assert report.tally.counts() == local.verify(since=False).tally.counts()
+
+
+def test_setting_that_acts_on_no_check_takes_no_trust_away(local):
+    local.verify()
+    with LogDirWriter.open(local.log_dir) as writer:
+        writer.alter_topic("t", settings=replace(SMALL, segment_bytes=3000))
+    assert None not in trusted(local.verify())
+
+
+def test_keys_that_the_first_job_places_are_checked_then(local, dialect):
+    """At the last `ok` nobody knew where they belong."""
+    with LogDirWriter.open(local.log_dir) as writer:
+        writer.delete_topic("t")
+        writer.create_topic(Topic("t", PARTITIONS, dialect, SMALL))
+        writer.log(TopicPartition("t", 0)).append((b"k%d" % n, b"") for n in range(9))
+    assert local.verify().verdict == "ok"
+    local.ingest("second")
+    report = local.verify()
+    assert report.tally.counts() == local.verify(since=False).tally.counts() != {}
+
+
 @pytest.mark.parametrize(
     ("first", "then", "is_trusted"),
     [
@@ -416,6 +482,24 @@ def test_broken_record_is_said_and_trusted_in_nothing(local, text):
     assert (report.verdict, trusted(report)) == ("ok", [None, None])
     assert sum(whys(report).values()) == PARTITIONS
     assert trusted(local.verify()) != [None, None]  # written anew
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("read_ms", 10**18), ("offset", 7), ("segments", []), ("segments", [[0] * 14])],
+)
+def test_record_with_an_absurd_number_is_no_record_and_the_report_says_so(local, name, value):
+    local.verify()
+    path = local.log_dir / VERIFIED_DIR / "t.json"
+    document = json.loads(path.read_text())
+    document["partitions"]["0"][name] = value
+    path.write_text(json.dumps(document))
+    report = local.verify()
+    assert (report.verdict, trusted(report)) == ("ok", [None, None])
+    why = "t.json holds no record of the last ok (somebody has changed it)"
+    for told in (report.to_text(), report.to_html()):
+        assert f"ot on trust: 2 partitions: log dir {path.parent}: {why}" in told
+    assert None not in trusted(local.verify())  # written anew
 
 
 def test_record_that_cannot_be_written_is_said(local):
