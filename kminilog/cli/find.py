@@ -26,12 +26,21 @@ from kminilog.cli.shared.options import (
     to_offset,
     to_topic_partition,
 )
-from kminilog.cli.shared.output import flush, warn, width, write_document, write_lines, write_record
+from kminilog.cli.shared.output import (
+    Broken,
+    flush,
+    warn,
+    width,
+    write_document,
+    write_lines,
+    write_record,
+)
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_ends import RecordedEnds
 from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader
@@ -107,7 +116,10 @@ def _find_offset(
     search = Search(reader, offset)
     try:
         found = search.run()
-    except OffsetOutOfRangeError:
+    except OffsetOutOfRangeError as error:
+        for loss in RecordedEnds().losses(reader):
+            if offset in loss.missing:
+                error.add_note(loss.reason)
         if is_explained and not as_json and reader.segments():
             write_lines(render_text(of_search(search), width=width()))
         raise
@@ -153,19 +165,22 @@ def found_json(search: Search, found: Found) -> dict[str, Any]:
 def find_key(path: Path, where: str, key: bytes, *, on_gap: OnGap | None, as_json: bool) -> int:
     """Print the place of each message with this key; return the exit code, 1 if there is none.
 
-    `where` is a partition such as orders-0, or a topic. Raises what PartitionReader.read raises.
+    It is 1, too, with a line on stderr, if a log has lost its start or its end. `where` is a
+    partition such as orders-0, or a topic. Raises what PartitionReader.read raises.
     """
-    log_dir = topics_at(path)
+    log_dir, broken, on_record = topics_at(path), Broken(), RecordedEnds()
     read_count = found_count = 0
     for partition in _partitions(log_dir, where):
         reader, broker = log_dir.reader(partition, on_gap=on_gap), broker_of(path, partition)
+        for loss in on_record.losses(reader):
+            broken.lost(loss)
         for offset, is_found in _matches(reader, key):
             read_count += 1
             if is_found:
                 found_count += 1
                 _write(partition, reader.find(offset), broker, as_json)
     if found_count:
-        return 0
+        return broken.exit_code
     warn(f"no message of {where} has the key {shown(key)}; {count(read_count, 'message')} read")
     return 1
 

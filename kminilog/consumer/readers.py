@@ -23,19 +23,40 @@ from kminilog.format.message import Message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.changes import change_count
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
+from kminilog.storage.log_ends import OnLoss, RecordedEnds
+from kminilog.storage.notices import OnGap, warn
 from kminilog.storage.partition_reader import PartitionReader
+
+
+class _Losses:
+    """Tells what logs have lost, of each partition once."""
+
+    def __init__(self, on_loss: OnLoss) -> None:
+        self._on_loss = on_loss
+        self._on_record = RecordedEnds()
+        self._asked: set[TopicPartition] = set()
+
+    def __call__(self, reader: PartitionReader) -> PartitionReader:
+        if reader.topic_partition not in self._asked:
+            self._asked.add(reader.topic_partition)
+            for loss in self._on_record.losses(reader):
+                self._on_loss(loss)
+        return reader
 
 
 class LogDirSource:
     """The topics of a log dir, read without a lock, also while a writer works. For one thread.
 
     `on_gap` is for logs of other origin: it gets each gap, and reading goes on after it. Without it
-    a gap is damage.
+    a gap is damage. `on_loss` gets what a log has lost at its start or end, by what is on record,
+    when one of these is asked for.
     """
 
-    def __init__(self, log_dir: LogDir, *, on_gap: OnGap | None = None) -> None:
+    def __init__(
+        self, log_dir: LogDir, *, on_gap: OnGap | None = None, on_loss: OnLoss = warn
+    ) -> None:
         self._log_dir = log_dir
+        self._tell_losses = _Losses(on_loss)
         self._on_gap = on_gap
         self._readers: dict[TopicPartition, tuple[str | None, PartitionReader]] = {}
         self._topic_ids: dict[str, str | None] = {}  # as they were at `_change_count`
@@ -83,11 +104,11 @@ class LogDirSource:
         """Return the log start offset; lists the directory again."""
         # A reader's last look may be older than retention's last round.
         self._readers.pop(topic_partition, None)
-        return self._reader(topic_partition).log_start_offset
+        return self._tell_losses(self._reader(topic_partition)).log_start_offset
 
     def end(self, topic_partition: TopicPartition) -> int:
         """Return the log end offset."""
-        return self._reader(topic_partition).log_end_offset
+        return self._tell_losses(self._reader(topic_partition)).log_end_offset
 
     log_end = end
 
@@ -145,13 +166,20 @@ class ClusterFilesSource:
     """The topics of a cluster that others work in, up to the stored high watermarks.
 
     If a leader has messages above its high watermark, `let_copy` is called: it lets the followers
-    copy, if nobody else has the cluster open. `on_gap` is as in LogDirSource. For one thread.
+    copy, if nobody else has the cluster open. `on_gap` and `on_loss` are as in LogDirSource; of a
+    lost end `fetch` tells. For one thread.
     """
 
     def __init__(
-        self, files: ClusterFiles, *, let_copy: Callable[[], object], on_gap: OnGap | None = None
+        self,
+        files: ClusterFiles,
+        *,
+        let_copy: Callable[[], object],
+        on_gap: OnGap | None = None,
+        on_loss: OnLoss = warn,
     ) -> None:
         self._files = files
+        self._tell_losses = _Losses(lambda loss: loss.is_start and on_loss(loss))
         self._let_copy = let_copy
         self._on_gap = on_gap
         self._readers: dict[TopicPartition, tuple[object, PartitionReader]] = {}
@@ -179,7 +207,7 @@ class ClusterFilesSource:
 
     def beginning(self, topic_partition: TopicPartition) -> int:
         """Return the first offset of the leader's log."""
-        return self._reader(topic_partition).log_start_offset
+        return self._tell_losses(self._reader(topic_partition)).log_start_offset
 
     def end(self, topic_partition: TopicPartition) -> int:
         """Return the high watermark, once the followers had an opportunity to copy.

@@ -1,4 +1,4 @@
-"""Where logs begin and end, and the record of lost messages, as the one writer knows them.
+"""Where logs begin and end, and the record of lost messages: for the one writer, and for readers.
 
     log start        below this offset retention has deleted all (checkpoint.py)
     recovery point   up to this offset a log is on the disk: a flush, a publication and a clean
@@ -6,13 +6,17 @@
     lost             a log ends below its recovery point, or forced recovery cuts whole messages:
                      recorded before another message can get one of those offsets (cuts.py)
 
+A reader changes nothing: it compares, and says what is gone (`RecordedEnds`).
 Source: Kafka: LogManager.checkpointRecoveryPointOffsets, checkpointLogStartOffsets; the record of
 losses is ours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
+from kminilog.errors import KMiniLogError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.changes import count_change
 from kminilog.storage.checkpoint import (
@@ -26,7 +30,9 @@ from kminilog.storage.checkpoint import (
 )
 from kminilog.storage.cuts import Reason, finish_cut, forget_cuts, read_cuts, recorded_cut
 from kminilog.storage.files import read_regular
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import RecoveryPlan, carry_out
+from kminilog.text import offsets
 
 
 class LogEnds:
@@ -111,6 +117,64 @@ def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
     whole_end = plan.whole_end_offset if plan.damage else 0
     end = max(recovery_point, plan.log_end_offset, whole_end)
     return range(plan.log_end_offset, min(end, MAX_OFFSET))  # a damaged offset may be the greatest
+
+
+class Loss(NamedTuple):
+    """Offsets that a log has had, by what is on record, and has no more: at its start or end."""
+
+    topic_partition: TopicPartition
+    missing: range
+    is_start: bool
+
+    @property
+    def reason(self) -> str:
+        """What is gone, in words."""
+        them = "it" if len(self.missing) == 1 else "them"
+        if self.is_start:
+            return f"{offsets(self.missing, 'are')} gone; retention has not deleted {them}"
+        return f"{offsets(self.missing, 'were')} on the disk, the log ends before {them}"
+
+    def __str__(self) -> str:
+        return f"{self.topic_partition}: {self.reason}"
+
+
+class RecordedEnds:
+    """Log starts and recovery points, read once for all partitions: what has a log lost?"""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, list[dict[TopicPartition, int]]] = {}
+
+    def losses(self, reader: PartitionReader) -> list[Loss]:
+        """Return what a log has lost at its start and end; raises as `log_end_offset`.
+
+        Damage is no loss: who reads it gets the error. It reads the files again before it says so:
+        retention raises the log start first, and a cut lowers the recovery point first.
+        """
+        found = list(self._losses(reader))
+        if found:
+            self._known.clear()
+            found = list(self._losses(reader))
+        return found
+
+    def _losses(self, reader: PartitionReader) -> Iterator[Loss]:
+        directory, place = reader.directory.parent, reader.topic_partition
+        begins = reader.log_start_offset  # in this order, for a writer may be at work
+        if directory not in self._known:
+            names = (LOG_START_FILE, CHECKPOINT_FILE)
+            self._known[directory] = [read_checkpoint(directory, name) for name in names]
+        start, point = (offsets.get(place, 0) for offsets in self._known[directory])
+        ends = read_end = reader.log_end_offset
+        if not reader.segments():
+            begins = ends = start
+        elif start < begins and place in self._known[directory][0]:
+            yield Loss(place, range(start, begins), is_start=True)
+        if ends < point:
+            with suppress(KMiniLogError):
+                reader.read(read_end, 1)
+                yield Loss(place, range(ends, point), is_start=False)
+
+
+OnLoss = Callable[[Loss], object]
 
 
 def _of_others(points: dict[TopicPartition, int], topic: str) -> dict[TopicPartition, int]:

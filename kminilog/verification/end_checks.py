@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from kminilog.format.names import TopicPartition
 from kminilog.storage.cuts import Cut, Reason
+from kminilog.storage.log_ends import Loss
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs, mismatch
@@ -58,8 +59,7 @@ def judge_start(
     if not is_read or jobs.log_start is None or segments[0].start_offset <= jobs.log_start:
         return [*findings]
     missing = range(jobs.log_start, segments[0].start_offset)
-    them = "it" if len(missing) == 1 else "them"
-    detail = f"{offsets(missing, 'are')} gone; retention has not deleted {them}"
+    detail = Loss(topic_partition, missing, is_start=True).reason
     lost = Finding(FindingClass.LOST_START, *topic_partition, detail, offset=missing[0])
     return [lost, *findings]
 
@@ -129,6 +129,5 @@ def _missing(
     if not is_known:
         reason = f"it wrote offsets up to {missing[-1]}, the log ends before {missing[0]}"
         return mismatch(topic_partition, jobs.last_job, reason, missing[0])
-    them = "it" if len(missing) == 1 else "them"
-    detail = f"{offsets(missing, 'were')} on the disk, the log ends before {them}"
+    detail = Loss(topic_partition, missing, is_start=False).reason
     return Finding(FindingClass.LOST_END, *topic_partition, detail, offset=missing[0])

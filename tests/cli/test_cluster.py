@@ -37,6 +37,7 @@ from tests.support.cli.looked_at import lane_words, section, shown, tree
 from tests.support.cli.pressed_keys import press_at_call
 from tests.support.damage import flip_byte, later_message
 from tests.support.processes import Process
+from tests.support.storage.losses import first_segment
 
 ROUND = b"0:a\n1:b\n2:c\n3:d\n"
 BY_NUMBER = ["--key-separator", ":", "--partitioner", "default-0.8"]
@@ -717,6 +718,18 @@ def test_leader_that_lost_its_end_is_told_by_consume_and_describe(empty):
     assert told in described.err
     (partition,) = described.document["topics"][0]["partitions"]
     assert (partition["log_end_offset"], partition["high_watermark"]) == (1, 4)
+
+
+def test_leader_that_lost_its_start_is_told_by_consume_and_find(empty):
+    config = ["--config", "segment.bytes=60"]
+    empty.ok("topic", "create", "orders", "--partitions", "1", "--replicas", "2", *config)
+    empty("produce", "orders", "--acks", "-1", stdin=ROUND)
+    first_segment(empty.path / "broker-0" / "orders-0")
+    told = "orders-0: offsets 0 to 1 are gone; retention has not deleted them"
+    for command in (["consume", "orders", *END], ["find", "orders", "--key", "d"]):
+        run = empty(*command)
+        assert (run.code, run.err.splitlines()[0]) == (1, f"kminilog: {told}")
+    assert_one_line(empty("find", "orders-0", "0"), 1, "out of range", told.partition(": ")[2])
 
 
 def test_a_copy_that_is_lost_changes_nothing(two_copies):

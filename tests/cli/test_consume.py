@@ -10,12 +10,14 @@ import pytest
 from kminilog.cli.consume import command as consume
 from kminilog.clock import ManualClock
 from kminilog.consumer.coordinator import Coordinator
+from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import new_topic_id
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import flip_byte, message_positions
+from tests.support.storage.losses import AT_END, AT_START, first_segment
 
 END = ["--config", "consumer.timeout.ms=0"]
 
@@ -253,6 +255,54 @@ def test_consume_missing_segment_is_damage_unless_gaps_are_allowed(numbers):
     run = numbers("find", "t-0", lost.start, "--allow-gaps", "--explain")
     assert run.code == 1
     assert f"Offset {lost.start} is in a gap of the log" in " ".join(run.out.split())
+
+
+# ---- what is gone
+
+
+@pytest.fixture(params=DIALECTS)
+def three(kminilog: CommandLine, request: pytest.FixtureRequest) -> CommandLine:
+    """A topic of two partitions; partition 0 has 20 messages in several segments."""
+    config = ["--config", "segment.bytes=200", "--config", "index.interval.bytes=60"]
+    kminilog.ok("topic", "create", "t", "--partitions", 2, "--dialect", request.param, *config)
+    lines = b"".join(b"k:value%d\n" % number for number in range(20))
+    for partition in (0, 1):
+        kminilog.ok("produce", "t", "--partition", partition, "--key-separator", ":", stdin=lines)
+    return kminilog
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--key", "k"], ["--group", "g"]])
+@pytest.mark.parametrize("lose", [*AT_START, *AT_END])
+def test_consume_until_end_says_what_is_gone_and_ends_with_1(three, lose, options):
+    lose(three.log_dir / "t-0")
+    held = sum(row["message_count"] for row in three("ls", "t", "--json").document)
+    run = three("consume", "t", "--until-end", *options)
+    assert (run.code, len(run.err.splitlines())) == (1, 1)
+    if lose in AT_START:
+        assert run.err.endswith(" are gone; retention has not deleted them\n")
+    else:
+        assert " on the disk, the log ends before " in run.err
+    assert run.err.startswith("kminilog: t-0: offset")
+    assert len(run.out.splitlines()) == held
+
+
+def test_consume_of_other_partitions_says_nothing_of_what_is_gone(three):
+    first_segment(three.log_dir / "t-0")
+    assert three.ok("consume", "t", "--partition", 1, "--until-end").err == ""
+
+
+def test_consume_by_streams_says_what_is_gone_once(three):
+    first_segment(three.log_dir / "t-0")
+    options = ["--group", "g", "--streams", 2, "--max-messages", 30]
+    run = three("consume", "t", *options)
+    assert (run.code, run.err.count("\n"), run.err.count(" are gone; ")) == (1, 1, 1)
+
+
+def test_consume_after_retention_says_nothing(three):
+    three.ok("topic", "alter", "t", "--config", "retention.bytes=200")
+    three.ok("retain")
+    assert three("ls", "t", "--json").document[0]["first_offset"] > 0
+    assert three.ok("consume", "t", "--until-end").err == ""
 
 
 def test_consume_needs_no_lock(orders):

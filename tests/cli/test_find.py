@@ -14,6 +14,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import files_of, flip_byte, index_entries, message_positions
+from tests.support.storage.losses import AT_END, AT_START, all_segments
 
 FIELDS = {
     "topic",
@@ -263,6 +264,25 @@ def test_find_key_that_is_nowhere_is_the_answer_no(keyed):
         run = keyed("find", "t", "--key", key)
         assert_one_line(run, 1, f"no message of t has the key {shown}; 35 messages read")
     assert_one_line(keyed("find", "t", "--key", "A", "--json"), 1, '"A"')
+
+
+@pytest.mark.parametrize("lose", [*AT_START, *AT_END])
+def test_find_key_in_a_log_that_has_lost_messages_says_so_and_ends_with_1(orders, lose):
+    lose(orders.log_dir / "orders-0")
+    gone = "retention has not deleted" if lose in AT_START else "on the disk, the log ends before"
+    run = orders("find", "orders", "--key", "key9")
+    assert (run.code, run.out.count("key9")) == (1, 0 if lose is all_segments else 1)
+    told = run.err.splitlines()[0]
+    assert (told.startswith("kminilog: orders-0: offset"), gone in told) == (True, True)
+    assert len(run.err.splitlines()) == 1 + (lose is all_segments)
+
+
+@pytest.mark.parametrize(("lose", "offset"), [(AT_START[0], 3), *((lose, 19) for lose in AT_END)])
+def test_find_offset_that_the_log_has_lost_says_so(orders, lose, offset):
+    lose(orders.log_dir / "orders-0")
+    gone = "retention has not deleted" if lose in AT_START else "on the disk, the log ends before"
+    assert_one_line(orders("find", "orders-0", offset), 1, f"offset {offset} is out of range", gone)
+    assert gone not in orders("find", "orders-0", 99).err
 
 
 def test_find_key_in_a_topic_whose_name_looks_like_a_partition(kminilog):

@@ -35,9 +35,11 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_ends import Loss
 from kminilog.storage.notices import Gap, KMiniLogWarning
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
+from tests.support.storage.losses import first_segment, last_segment
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
@@ -985,3 +987,18 @@ def test_gap_is_damage_unless_gaps_are_allowed(place):
     (gap,) = gaps
     assert got == [o for o in range(40) if not gap.first_offset <= o < gap.next_offset]
     assert gap == Gap(orders(0), len(first), got[len(first)], str(third), 0)
+
+
+def test_what_a_log_has_lost_is_a_warning_or_a_notice_once(place):
+    place.write(0, 40)
+    first_segment(place.path / "orders-0")
+    last_segment(place.path / "orders-0")
+    consumer = place.consumer()
+    with pytest.warns(KMiniLogWarning) as told:
+        consumer.assign([orders(0)])
+    losses: list[Loss] = []
+    source = LogDirSource(LogDir(place.path), on_loss=losses.append)
+    for _ in range(2):
+        ends = source.beginning(orders(0)), source.end(orders(0))
+    assert [loss.missing for loss in losses] == [range(ends[0]), range(ends[1], 40)]
+    assert [str(warning.message) for warning in told] == [*map(str, losses)]

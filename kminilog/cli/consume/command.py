@@ -1,7 +1,8 @@
 """`kminilog consume`: print the messages of one topic or of several, and wait for more.
 
 It reads the partitions in turn. It ends after `--max-messages`, at the end of the logs with
-`--until-end`, or when no message has come for consumer.timeout.ms, with exit code 0 each time. With
+`--until-end`, or when no message has come for consumer.timeout.ms, with exit code 0 each time; 1 if
+a log has lost its start or its end, by what is on record: then stderr has a line. With
 `--group` it reads a share of the partitions: processes with the same group divide them, and those
 of a killed process go to the others. It commits what it has written to stdout; the next owner of
 the partition reads the rest again. Order holds inside a partition only. A gap is damage, unless
@@ -10,6 +11,7 @@ gaps are allowed; then stderr has a line for each gap. Source: S3; Kafka: Consol
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import click
@@ -163,8 +165,9 @@ def command(
         raise click.UsageError("--tail and --offset both say where to start: give one of them")
     write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
     log_dir = topics_at(ctx.obj)
-    source = source_of(log_dir, on_gap=on_gap)
     clock, broken = SystemClock(), Broken()
+    open_source = partial(source_of, log_dir, on_gap=on_gap, on_loss=broken.lost)
+    source = open_source()
     topics = chosen_topics(log_dir, topic, pattern, broken)
     settings = parse_config(config, CONSUMER_SETTINGS)
     group = settings.get("group.id") or None if group is None else group
@@ -192,7 +195,7 @@ def command(
 
             settings = {"auto.offset.reset": start, **settings}
             consume_streams(
-                streams_count, log_dir, subscribe, settings, write, wanted, clock, on_gap
+                streams_count, log_dir, subscribe, settings, write, wanted, clock, open_source
             )
             return broken.exit_code
         consumer = _member(log_dir, source, subscribe, settings, start, run, clock)

@@ -17,19 +17,17 @@ from typing import Any
 from kminilog.cli.consume.record_lines import WriteRecord
 from kminilog.cli.consume.run import Wanted
 from kminilog.cli.shared.cluster_option import given_cluster, placed
-from kminilog.cli.shared.clusters import source_of
 from kminilog.cli.shared.group_offsets import coordinator_of
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.output import flush, warn
 from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.consumer import Consumer
-from kminilog.consumer.interface import ConsumerRecord
+from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.errors import typed
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
 
 _LOOK_SECONDS = 0.05
 
@@ -42,7 +40,7 @@ def consume_streams(
     write: WriteRecord,
     wanted: Wanted,
     clock: Clock,
-    on_gap: OnGap | None,
+    open_source: Callable[[], MessageSource],
 ) -> None:
     """Write the records of `count` streams until the run is to end; raises what a stream raises."""
     timeout_ms = complete_config(settings, CONSUMER_SETTINGS)["consumer.timeout.ms"]
@@ -51,7 +49,7 @@ def consume_streams(
         return
     group = settings["group.id"]
     # Made here, one for each thread: only the main thread knows the options of the command line.
-    sources = [source_of(log_dir, on_gap=on_gap) for _ in range(count)]
+    sources = [open_source() for _ in range(count)]
     if wanted.start is not None and coordinator_of(log_dir, sources[0]).committed(group):
         told = (
             f"group {group} goes on where it has committed; --offset {wanted.start} counts only "

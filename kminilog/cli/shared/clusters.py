@@ -32,6 +32,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.lock import LockWait
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_ends import OnLoss
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
@@ -128,12 +129,12 @@ def leader_side(
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
 
 
-def source_of(log_dir: LogDir, *, on_gap: OnGap | None) -> "MessageSource":
+def source_of(log_dir: LogDir, *, on_gap: OnGap | None, on_loss: OnLoss) -> "MessageSource":
     """Return what a consumer reads: a log dir, or a cluster up to its high watermarks."""
     from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 
     if not is_cluster():
-        return LogDirSource(log_dir, on_gap=on_gap)
+        return LogDirSource(log_dir, on_gap=on_gap, on_loss=on_loss)
     clock, done_ms = SystemClock(), [0]
 
     def let_copy() -> None:
@@ -145,7 +146,8 @@ def source_of(log_dir: LogDir, *, on_gap: OnGap | None) -> "MessageSource":
                 pass  # whoever has it open lets them copy, or will soon have finished
             done_ms[0] = clock.now_ms()
 
-    return ClusterFilesSource(cluster_at(log_dir.path), let_copy=let_copy, on_gap=on_gap)
+    files = cluster_at(log_dir.path)
+    return ClusterFilesSource(files, let_copy=let_copy, on_gap=on_gap, on_loss=on_loss)
 
 
 def with_leader(log_dir: LogDir, partitions: list[TopicPartition]) -> list[TopicPartition]:

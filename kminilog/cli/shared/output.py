@@ -27,6 +27,7 @@ from typing import Any, TextIO
 from kminilog.errors import KMiniLogError, RetriableError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.json_fields import strict_json
+from kminilog.storage.log_ends import Loss
 from kminilog.storage.notices import Gap, OnGap
 from kminilog.text import (
     BAD,
@@ -212,18 +213,27 @@ def warn_all(texts: Iterable[str]) -> None:
 
 
 class Broken:
-    """Takes errors of things that are left out, writes each once, and knows the exit code."""
+    """Takes errors of things that are left out, and what logs have lost; knows the exit code.
+
+    It writes each once.
+    """
 
     def __init__(self) -> None:
         self.exit_code = 0
         self._told: set[str] = set()
 
     def __call__(self, error: Exception) -> None:
-        told = in_words(error)
+        self._tell(in_words(error), 2)
+
+    def lost(self, loss: Loss) -> None:
+        """Take what a log has lost: all else is there, but the answer is not the whole one."""
+        self._tell(str(loss), 1)
+
+    def _tell(self, told: str, exit_code: int) -> None:
         if told not in self._told:
             warn(told)
         self._told.add(told)
-        self.exit_code = 2
+        self.exit_code = max(self.exit_code, exit_code)
 
 
 def gap_teller() -> OnGap:

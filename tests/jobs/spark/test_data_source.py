@@ -53,6 +53,7 @@ from kminilog.storage.topics import Topic
 from tests.support.compacting import join_segments_of
 from tests.support.damage import flip_byte, message_positions
 from tests.support.errors import error_text
+from tests.support.storage.losses import AT_END, AT_START, all_segments
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
 PARTITION = TopicPartition("orders", 0)
@@ -435,6 +436,22 @@ def test_options_keep_reads_away_from_damaged_segments(load, log_dir):
 
 
 # ---- what a task reads, without Spark
+
+
+@pytest.mark.parametrize("lose", [*AT_START, *AT_END])
+def test_query_of_what_the_log_has_lost_is_an_error_unless_loss_is_allowed(log_dir, lose):
+    ends = log_dir.reader(PARTITION).log_end_offset
+    lose(log_dir.path / "orders-0")
+    text = {"path": str(log_dir.path), "topic": "orders"}
+    gone = "retention has not deleted" if lose in AT_START else "on the disk, the log ends before"
+    for damage in ("true", "false"):
+        with pytest.raises(LogDirError, match=rf"orders-0: .*{gone} .*; the option failOnDataLoss"):
+            selected_ranges(log_dir, read_options({**text, "failOnDamage": damage}))
+        selected_ranges(log_dir, read_options({**text, "failOnDataLoss": "false"}))
+    there = range(ends - 1, ends) if lose in AT_START else range(1)
+    if lose is not all_segments:
+        bounds = {"startOffset": str(there.start), "endOffset": str(there.stop), "partitions": "0"}
+        assert len(selected_ranges(log_dir, read_options({**text, **bounds}))) == 1
 
 
 @pytest.mark.parametrize("bound", ["startingOffsets", "endingOffsets"])

@@ -28,6 +28,7 @@ from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic, write_topic
 from tests.support.damage import flip_byte
+from tests.support.storage.losses import AT_END, AT_START
 
 SMALL = TopicSettings(segment_bytes=500, index_interval_bytes=100)
 
@@ -257,6 +258,22 @@ def test_messages_that_retention_has_deleted_are_an_error_or_passed_over(writer)
     assert reached == {"orders-0": 40, "orders-1": 0}
     assert offsets_of(reader, start, reached) == {"orders-0": list(range(first, 40))}
     assert reader.latestOffset(start, ReadMaxRows(3)) == {"orders-0": first + 3, "orders-1": 0}
+
+
+@pytest.mark.parametrize("lose", [*AT_START, *AT_END])
+def test_stream_of_what_the_log_has_lost_is_an_error_unless_loss_is_allowed(writer, lose):
+    append(writer, "orders", 0, 40)
+    writer.flush()
+    lose(writer.path / "orders-0")
+    gone = "retention has not deleted" if lose in AT_START else "on the disk, the log ends before"
+
+    def begin(**options: str) -> Any:
+        reader = stream_of(writer, topic="orders", **options)
+        return reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+
+    with pytest.raises(KMiniLogError, match=f"orders-0: .*{gone} .*; the option failOnDataLoss"):
+        begin()
+    assert begin(failOnDataLoss="false")["orders-0"] <= 40
 
 
 def test_position_beyond_the_end_is_an_error_or_goes_back_to_it(writer):

@@ -11,15 +11,16 @@ the range reaches it. This module does not know Spark.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import eq, ge, gt, le, lt
 from typing import Any, NamedTuple
 
 from kminilog.errors import LogDirError, SettingError
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.jobs.source.tasks import task_groups
 from kminilog.jobs.spark.datasource.options import Filter, PartitionOffsets, ReadOptions
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_ends import Loss, RecordedEnds
 from kminilog.storage.notices import warn
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
@@ -69,15 +70,19 @@ def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]
         ("endingOffsets", options.ending),
     ):
         check_all_named(option, offsets, chosen)
+    on_record = RecordedEnds()
     for topic_partition, topic in chosen.items():
         if not _passes(topic_partition, options.filters):
             continue
         reader = open_reader(log_dir, topic_partition, options)
+        start, end = 0, MAX_OFFSET + 1
         if options.fail_on_damage:
-            start, end = _bounds(log_dir, reader, options)
-            ranges = ranges_between(reader, *_narrowed(start, end, options.filters))
+            start, end = _narrowed(*_bounds(log_dir, reader, options), options.filters)
+            ranges = list(ranges_between(reader, start, end))
         else:
-            ranges = _whole_segments(reader)
+            ranges = list(_whole_segments(reader))
+        # Now: it lists the segments again, and what retention has deleted is left to the reading.
+        refuse_losses(log_dir, on_record.losses(reader), options, range(start, end))
         found += [planned._replace(topic_id=topic.topic_id) for planned in ranges]
     return found
 
@@ -276,6 +281,15 @@ def _cut(ranges: list[SegmentRange], count: int) -> list[list[SegmentRange]]:
             groups.setdefault(group, []).append(part)
             done, start = done + stop - start, stop
     return list(groups.values())
+
+
+def refuse_losses(
+    log_dir: LogDir, losses: Iterable[Loss], options: ReadOptions, wanted: range
+) -> None:
+    """Raise LogDirError for a loss of some of these offsets, except with failOnDataLoss=false."""
+    for loss in losses if options.fail_on_data_loss else ():
+        if loss.missing.start < wanted.stop and wanted.start < loss.missing.stop:
+            raise lost_messages(loss.topic_partition, log_dir, loss.reason)
 
 
 def lost_messages(where: TopicPartition, log_dir: LogDir, reason: str) -> LogDirError:

@@ -26,7 +26,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from kminilog.errors import KMiniLogError
-from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.format.names import MAX_OFFSET, TopicPartition, parse_topic_partition
 from kminilog.jobs.spark.datasource.batch_reader import RangeGroup, ranges_to_batches
 from kminilog.jobs.spark.datasource.options import EARLIEST, LATEST, ReadOptions, in_one_line
 from kminilog.jobs.spark.datasource.ranges import (
@@ -39,8 +39,10 @@ from kminilog.jobs.spark.datasource.ranges import (
     open_reader,
     ranges_between,
     reachable,
+    refuse_losses,
 )
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_ends import RecordedEnds
 from kminilog.storage.partition_reader import PartitionReader
 
 Offsets = dict[str, int]
@@ -82,6 +84,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> None:
         self._options = options
         self._log_dir = LogDir(options.log_dir)
+        self._on_record = RecordedEnds()  # read again with each list of partitions
         self._final: Position | None = None
         self._clock = clock
         self._last_trigger: float | None = None
@@ -104,6 +107,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starting = self._options.starting
         offset = starting if isinstance(starting, int) else starting[reader.topic_partition]
         if offset == EARLIEST:
+            self._refuse_losses(reader, 0)
             return reader.log_start_offset
         if offset == LATEST:
             return end_offset(reader)
@@ -141,6 +145,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         logs, offsets = self._logs(), _offsets(start)
         begins = self._begins(start, dict.fromkeys(logs.readers, 0) | offsets, logs)
+        for name, begin in begins.items():
+            self._refuse_losses(logs.readers[name], begin)
         ends = logs.ends() if self._final is None else self._fixed_ends(self._final, logs)
         lags = {name: max(ends.get(name, 0) - begin, 0) for name, begin in begins.items()}
         if not isinstance(limit, ReadAllAvailable) and self._waits(sum(lags.values())):
@@ -198,6 +204,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _logs(self) -> _Logs:
         chosen = chosen_partitions(self._log_dir, self._options)
+        self._on_record = RecordedEnds()
         return _Logs(
             {
                 str(topic_partition): open_reader(self._log_dir, topic_partition, self._options)
@@ -235,6 +242,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._log_dir, reader, offset, self._options, wanted="was reached before"
             )
         return begins
+
+    def _refuse_losses(self, reader: PartitionReader, begin: int) -> None:
+        losses = self._on_record.losses(reader)
+        refuse_losses(self._log_dir, losses, self._options, range(begin, MAX_OFFSET))
 
     def _refuse_loss(self, name: str, reason: str) -> None:
         if self._options.fail_on_data_loss:
