@@ -36,13 +36,15 @@ from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, Tally, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
+from kminilog.verification.summaries import readable_in_words
 
 
 class ExplainedPlan(NamedTuple):
-    """A plan, and the findings of `verify` that it is about."""
+    """A plan, the findings of `verify` that it is about, and how far the log is readable."""
 
     plan: RecoveryPlan
     findings: list[Finding]
+    readable: str = ""
 
     @property
     def has_lost_messages(self) -> bool:
@@ -142,7 +144,7 @@ def command(
     if as_json:
         write_document(_to_json(topic_partition, explained, side_files, dry_run=dry_run))
     else:
-        write_line(f"{topic_partition}: valid up to offset {plan.log_end_offset}")
+        write_line(f"{topic_partition}: {explained.readable}")
         would = "would be " if dry_run or is_refused else ""
         write_lines(list(explained.lines(would)) or ["nothing to do"])
         write_lines(f"kept in {path}" for path in side_files)
@@ -179,8 +181,11 @@ def explain(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan
     known = read_small_files(log_dir.path).partitions_of(topic)[topic_partition.partition]
     jobs = replace(known, placement=())  # recovery does not ask where keys belong
     reader, check = log_dir.reader(topic_partition), interruptible_anywhere(segment_check())
-    found = Tally(check_partition(reader, jobs, check_segment=check).findings)
-    return ExplainedPlan(plan, found.findings())
+    checked = check_partition(reader, jobs, check_segment=check)
+    is_empty = plan.log_end_offset <= checked.log_start_offset
+    end = "empty" if is_empty else f"readable up to offset {plan.log_end_offset - 1}"
+    readable = readable_in_words(checked.to_json()) or end
+    return ExplainedPlan(plan, Tally(checked.findings).findings(), readable)
 
 
 def words_of(finding: Finding) -> str:
@@ -190,8 +195,7 @@ def words_of(finding: Finding) -> str:
 
 def loss_of(found: ValidEnd) -> str:
     """Return how much a cut loses."""
-    lost_bytes, messages = count(found.lost_bytes, "byte"), found.lost_messages
-    return f"{lost_bytes} with {count(messages, 'whole message')} lost"
+    return f"{count(found.lost_bytes, 'byte')} with {found.lost} lost"
 
 
 def _is_of_index(finding: Finding) -> bool:

@@ -16,7 +16,7 @@ from kminilog.columns.checking import Structure
 from kminilog.columns.layout import are_due, due
 from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import MAX_INSIDE
+from kminilog.format.message import BATCH_MAGIC, MAX_INSIDE
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
@@ -68,29 +68,32 @@ def count_whole_messages(
     whole window each time.
     """
     limit = segment.first_offset + segment.file_bytes
-    message_count = next_offset = 0
-    for offsets in _offsets_of_whole(segment, position, few, window_bytes):
-        message_count += len(offsets)
+    message_count = next_offset = batch_count = 0
+    for offsets, batches in _offsets_of_whole(segment, position, few, window_bytes):
+        message_count += len(offsets) - batches
+        batch_count += batches
         next_offset = max(next_offset, int(offsets[offsets < limit].max(initial=-1)) + 1)
-    return WholeMessages(message_count, next_offset)
+    return WholeMessages(message_count, next_offset, batch_count)
 
 
 def _offsets_of_whole(
     segment: Segment, position: int, few: int, window_bytes: int
-) -> Iterator[NDArray[np.int64]]:
-    """Yield the offsets of the valid messages at or after a position, piece by piece."""
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Yield the offsets of what is whole at or after a position, piece by piece, and how many of
+    these are batches."""
     hints = index_hints(segment.index.path)
     is_more = True
     while is_more:
-        first = []
+        first, batches = [], 0
         for at, message in islice(whole_messages(segment.log_path, position), few):
             first.append(message.offset)
+            batches += message.magic == BATCH_MAGIC
             position = at + message.length_bytes
-        yield np.array(first, np.int64)
+        yield np.array(first, np.int64), batches
         if is_more := len(first) == few:
             windows = checked_windows(segment, hints, position, window_bytes=window_bytes)
             for start, _, messages in windows:
-                yield messages.offsets
+                yield messages.offsets, 0
                 position = start + messages.end
 
 

@@ -55,18 +55,21 @@ from kminilog.storage.segment_scan import (
     PLAIN,
     SegmentScan,
     SegmentScanner,
+    WholeMessages,
     has_due_entries,
     valid_end,
 )
 
 _BOTH_FILES = re.compile(r"(?<![^/])(0[0-8][0-9]{18})\.index/\1\.log/")  # below MAX_OFFSET
+_NONE_WHOLE = WholeMessages(0, 0)
 NOT_DUE = "its entries are not those of the valid messages"
 
 
 class ValidEnd(NamedTuple):
     """Where the valid part of a log ends, and what the log would lose by a cut there.
 
-    `lost_messages` counts whole messages only. Both counts include later segments.
+    `lost_messages` and `lost_batches` count what is whole (`WholeMessages`). All counts include
+    later segments, and what stands at the position itself.
     """
 
     segment: Segment
@@ -74,6 +77,12 @@ class ValidEnd(NamedTuple):
     reason: str
     lost_bytes: int
     lost_messages: int
+    lost_batches: int = 0
+
+    @property
+    def lost(self) -> WholeMessages:
+        """What is whole of what would be lost."""
+        return WholeMessages(self.lost_messages, 0, self.lost_batches)
 
 
 class Decision(StrEnum):
@@ -135,13 +144,15 @@ class RecoveryPlan:
 
     `cut` is a torn tail; `damage` is cut only with `force`. Never both. A cut removes the
     `later_segments`, too. `log_end_offset` is where the valid part ends; `whole_end_offset` is
-    one past the last whole message after it, 0 if there is none.
+    one past the last whole message after it, 0 if there is none. `following` is what is whole after
+    the fault, without what stands there.
     """
 
     topic_partition: TopicPartition
     directory: Path
     log_end_offset: int = 0
     whole_end_offset: int = 0
+    following: WholeMessages = _NONE_WHOLE
     cut: ValidEnd | None = None
     damage: ValidEnd | None = None
     later_segments: list[Segment] = field(default_factory=list)
@@ -161,7 +172,7 @@ class RecoveryPlan:
             raise CorruptLogError(
                 str(self.damage.segment.log_path),
                 position=self.damage.position,
-                reason=f"{self.damage.reason}; {self.damage.lost_messages} whole messages follow",
+                reason=f"{self.damage.reason}; {self.following} after it",
                 remedy="the partition is not written to; `kminilog recover` says what can be kept",
             )
 
@@ -299,11 +310,14 @@ def _decide_at(
         return Decision.KEEP
     plan.later_segments = later_segments
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in later_segments)
-    whole = [scanner.count_whole_messages(segment, position)]
-    whole += [scanner.count_whole_messages(later, 0) for later in later_segments]
-    plan.whole_end_offset = max(found.next_offset for found in whole)
-    lost_messages = sum(found.message_count for found in whole)
-    end = ValidEnd(segment, position, reason, lost_bytes, lost_messages)
+    whole = scanner.count_whole_messages(segment, position)
+    for later in later_segments:
+        whole = whole.plus(scanner.count_whole_messages(later, 0))
+    plan.whole_end_offset, plan.following = whole.next_offset, whole
+    at, first = next(whole_messages(segment.log_path, position), (None, None))
+    if first and at == position:
+        plan.following = whole.without(first)
+    end = ValidEnd(segment, position, reason, lost_bytes, whole.message_count, whole.batch_count)
     if decision is Decision.REFUSE:
         plan.damage = end
     else:
@@ -343,7 +357,7 @@ def describe(plan: RecoveryPlan) -> list[str]:
         place = (
             f"{plan.cut.segment.log_path}, offset {plan.log_end_offset}, byte {plan.cut.position}"
         )
-        loss = f"{plan.cut.lost_bytes} bytes with {plan.cut.lost_messages} whole messages lost"
+        loss = f"{plan.cut.lost_bytes} bytes with {plan.cut.lost} lost"
         lines.append(f"{place}: torn-tail: {plan.cut.reason}; cut: {loss}")
     lines += [f"{s.index.path}: {NOT_DUE}; rebuilt" for s, _ in plan.rebuilt_indexes]
     lines += [f"{path}: left over; removed" for path in plan.leftovers]

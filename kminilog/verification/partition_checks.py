@@ -177,11 +177,13 @@ def join_segments(
         findings = judge_gone(topic_partition, jobs)
     elif not unchecked:
         findings, unjudged = _compare_with_records(reader, jobs, ordered, findings)
+    message_count = sum(s.message_count for s in ordered)
+    readable_until, passed = _readable(reader.dialect, ordered)
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
         log_end_offset=log_end_offset(ordered),
-        message_count=sum(s.message_count for s in ordered),
+        message_count=message_count,
         size_bytes=sum(s.log_bytes for s in ordered),
         segment_count=len(ordered),
         findings=[*findings, *_stray_findings(topic_partition, strays)],
@@ -198,6 +200,8 @@ def join_segments(
         segments=[SegmentRow.of(s) for s in ordered],
         trusted_until=jobs.trusted_end if jobs.trusted else None,
         checked=jobs.accounted_for(ordered),
+        readable_until=readable_until,
+        valid_after_damage=None if readable_until is None else message_count - passed,
     )
 
 
@@ -360,6 +364,20 @@ def _join(
         if not (reach and summary.next_offset is not None and summary.next_offset < reach[0]):
             last, reach = summary, _reach(dialect, summary)  # else a copy of messages before it
     return [found for found in findings if not _is_consequence(found, missing)]
+
+
+def _readable(dialect: Dialect, ordered: Sequence[SegmentSummary]) -> tuple[int | None, int]:
+    """Return where a reader from the log start ends at a fault, None if nowhere, and how many
+    messages are not after that."""
+    passed, expected = 0, None
+    for summary in ordered:
+        named = dialect.first_offset(summary.base_offset)
+        if expected not in (None, named):
+            return expected, passed
+        if summary.readable:
+            return summary.readable[0], passed + summary.readable[1]
+        passed, expected = passed + summary.message_count, summary.next_offset
+    return None, passed
 
 
 def _with_lost(

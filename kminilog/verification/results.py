@@ -18,6 +18,7 @@ from kminilog.verification.commands import showing_command
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally, severity
+from kminilog.verification.summaries import readable_in_words
 
 _SEVERITIES = ("error", "warning")
 _TOTALS = (("segment_count", "segment"), ("message_count", "whole message"), ("size_bytes", "byte"))
@@ -93,6 +94,11 @@ class Results:
         return self.verdict == "partial" and any(
             one.asked and one.may_pass for one in self.unchecked
         )
+
+    def readable(self) -> list[str]:
+        """Return how far each partition with damage can be read, as lines."""
+        told = [(p, readable_in_words(p)) for p in self.partitions]
+        return [f"{p['topic']}-{p['partition']}: {words}" for p, words in told if words]
 
     def found(self) -> list[ClassFindings]:
         """Return the findings class by class: errors, warnings, then allowed ones."""

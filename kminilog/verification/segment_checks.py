@@ -96,6 +96,7 @@ class SegmentCheck:
         self._swapped_offset: int | None = None
         self._missing = range(0)
         self._damaged_from: int | None = None
+        self._readable: tuple[int, int] | None = None
         self._message_count = known.message_count
         self._compressed_count, self._unplaced_count = known.compressed_count, known.unplaced_count
         self._first_offset, self._last_offset = known.first_offset, known.last_offset
@@ -168,6 +169,7 @@ class SegmentCheck:
             start_offset=self._start_offset,
             next_offset=None if unchecked else self._expected,
             damaged_from=self._damaged_from,
+            readable=self._readable,
             undecided=self._undecided,
             compressed_count=self._compressed_count,
             unplaced_count=self._unplaced_count,
@@ -206,6 +208,11 @@ class SegmentCheck:
                 self._take_in_place(message, step.position)
         self._count(message, step.position)
 
+    def _end_readable(self, faulty: int) -> None:
+        """Note that no reader passes this place; so many messages that stand here are faulty."""
+        if self._readable is None:
+            self._readable = self._expected, self._message_count + faulty
+
     def _take_in_place(self, message: Message, position: int) -> None:
         for index in self._indexes:
             index.tell_message(self._expected, message.offset, position)
@@ -233,6 +240,8 @@ class SegmentCheck:
         if lost > 1:
             detail += f"; {lost} messages were in these bytes"
         self._add(damage.kind, detail, self._expected, damage.position)
+        if damage.kind != FindingClass.TORN_TAIL:  # else it ends the log
+            self._end_readable(0)
         if is_last:
             self._damaged_from = damage.position
         concerned_end = MAX_OFFSET if is_last else self._expected + lost
@@ -245,6 +254,7 @@ class SegmentCheck:
         is_disorder = fault.kind == FindingClass.OFFSET_DISORDER
         place = fault.concerned.start if is_disorder else offset
         finding = self._add(fault.kind, fault.detail, place, position)
+        self._end_readable(1)
         if not (is_disorder or has_witness):
             self._undecided = UndecidedFinding(finding, self._expected)
         if fault.kind == FindingClass.OFFSET_GAP:
@@ -304,6 +314,7 @@ class SegmentCheck:
             return
         detail = f"by the name the first message has offset {named}, but it has {offset}"
         self._misnamed = self._finding(FindingClass.NAME_BASE_MISMATCH, detail, offset, 0)
+        self._end_readable(1)
         for index in self._indexes:
             index.tell_fault(named, offset)
         self._indexes.insert(0, self._index_check(self._segment.dialect.base_offset_for(offset)))

@@ -7,7 +7,7 @@ summaries of a partition into one; a report prints that. Source: ours.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -16,6 +16,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.partitioners.keyed_rules import KeyedRule
 from kminilog.storage.segment import Segment
+from kminilog.text import count
 from kminilog.verification.findings import Finding, FindingClass, NewRest
 
 # ---- a segment
@@ -84,7 +85,8 @@ class SegmentSummary(NamedTuple):
     None means not known. From byte `damaged_from` to its end it is damaged, and more messages may
     have been there; None if it ends with a message. `unplaced_count` counts messages with keys of
     which nobody knows where they belong. `fingerprints` are the sums of the requested ranges, as
-    `RangeSums.rows` returns them. `notes` are findings only by the strict rule.
+    `RangeSums.rows` returns them. `notes` are findings only by the strict rule. `readable` is the
+    offset at which a reader ends at a fault, and how many messages are not after that fault.
     """
 
     base_offset: int
@@ -104,6 +106,7 @@ class SegmentSummary(NamedTuple):
     unplaced_count: int = 0
     fingerprints: tuple[list[int], ...] = ()
     notes: tuple[Finding, ...] = ()
+    readable: tuple[int, int] | None = None
 
     @classmethod
     def of_nothing(cls, segment: Segment) -> "SegmentSummary":
@@ -166,6 +169,26 @@ def _by_appended_sets(
 # ---- a partition
 
 
+def readable_in_words(row: Mapping[str, Any]) -> str:
+    """Return how far a log can be read, and what is valid after that; empty without damage.
+
+    `row` is what `verify --json` prints of a partition.
+
+    >>> row = {"log_start_offset": 0, "readable_until": 1, "valid_after_damage": 14}
+    >>> readable_in_words(row)
+    'readable up to offset 0, 14 valid messages after the damage'
+    >>> readable_in_words({**row, "readable_until": 0, "valid_after_damage": 0})
+    'not readable, no valid message after the damage'
+    """
+    until, after = row.get("readable_until"), row.get("valid_after_damage")
+    if until is None:
+        return ""
+    valid = count(after, "valid message") if after else "no valid message"
+    is_readable = until > row["log_start_offset"]
+    upto = f"readable up to offset {until - 1}" if is_readable else "not readable"
+    return f"{upto}, {valid} after the damage"
+
+
 class SegmentRow(NamedTuple):
     """One segment of a partition; offsets are those of valid messages, None if there is none."""
 
@@ -202,7 +225,9 @@ class PartitionSummary:
     could not be read; `unjudged` names ranges of jobs that could not be compared. `has_jobs`,
     `has_log_start`, `has_recovery_point`, `has_digests` and `has_placement` tell with what the log
     could be compared. Of `unplaced_count` messages with keys nobody knows where they belong. Below
-    `trusted_until` an earlier `ok` counts. `checked` are the segments, without their findings.
+    `trusted_until` an earlier `ok` counts. `checked` are the segments, without their findings. From
+    `readable_until` on, damage is in the way of a reader; `valid_after_damage` messages stand after
+    it. Both are None without damage.
     """
 
     topic: str
@@ -226,6 +251,8 @@ class PartitionSummary:
     segments: list[SegmentRow] = field(default_factory=list)
     trusted_until: int | None = None
     checked: list[SegmentSummary] = field(default_factory=list)
+    readable_until: int | None = None
+    valid_after_damage: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints under `partitions`, with the number of findings."""
@@ -242,6 +269,8 @@ class PartitionSummary:
             "size_bytes": self.size_bytes,
             "segment_count": self.segment_count,
             "trusted_until": self.trusted_until,
+            "readable_until": self.readable_until,
+            "valid_after_damage": self.valid_after_damage,
             "finding_count": counts.total(),
             "segments": rows,
         }

@@ -50,6 +50,7 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
         holds = results.conservation["holds"]
         yield StyledText(Span(equation(results.conservation), "" if holds else BAD))
     yield from _findings(results, width)
+    yield from results.readable()
     if results.checked:
         yield f"checked: {', '.join(results.checked)}"
     for why, partitions in results.scope.get("since_last", {}).get("not_trusted", {}).items():

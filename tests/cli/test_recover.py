@@ -64,6 +64,7 @@ def test_recover_torn_tail_is_cut_and_kept(orders, last_log):
         "file comes after 32",
         "lost_bytes": 32,
         "lost_messages": 0,
+        "lost_batches": 0,
     }
     assert (recovered["damage"], recovered["log_end_offset"]) == (None, 19)
     assert recovered["side_files"] == [f"{last_log}.68.cut"]
@@ -82,13 +83,18 @@ def test_messages_of_a_later_format_are_never_cut_off(orders, last_log, tmp_path
     if not is_clean:
         (orders.log_dir / ".clean-shutdown").unlink()
     before = files_of(orders.log_dir / "orders-0")
+    after, lost = ("2 whole messages", "3 whole messages")
+    if magic == 2:
+        after, lost = ("2 whole batches of format v2", "3 whole batches of format v2")
     for writes in (["produce", "orders", lines], ["ingest", lines, "--topic", "orders"]):
         run = orders(*writes)
         assert run.code == 2
-        assert f"format v{magic}; 3 whole messages follow" in run.err
+        assert f"format v{magic}; {after} after it" in run.err  # without the one that stands there
     run = orders("recover", "orders-0", "--json")
     assert (run.code, run.document["damage"]["class"]) == (1, "bad-magic")
-    assert run.document["damage"]["lost_messages"] == 3
+    damage = run.document["damage"]
+    assert (damage["lost_messages"], damage["lost_batches"]) == ((3, 0), (0, 3))[magic - 1]
+    assert f"with {lost} lost" in orders("recover", "orders-0").out
     assert orders("verify", "orders").code == 1
     assert files_of(orders.log_dir / "orders-0") == before
 
@@ -152,6 +158,47 @@ def test_recover_force_says_what_is_lost_and_cuts_there(orders, middle_log):
     assert all(os.path.exists(path) for path in run.document["side_files"])
     assert orders("produce", "orders", stdin=b"next\n").code == 0
     assert orders.ok("find", "orders-0", 7, "--json").document["message"]["value"] == "next"
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+def test_all_commands_say_the_same_of_one_flipped_bit(kminilog, dialect, tmp_path):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", dialect)
+    kminilog.ok("produce", "t", stdin=b"".join(b"line %d\n" % number for number in range(16)))
+    log = next((kminilog.log_dir / "t-0").glob("*.log"))
+    flip_byte(log, message_positions(log.read_bytes())[2] - 1, mask=1)
+    said = "readable up to offset 0, 14 valid messages after the damage"
+    listed = kminilog("ls")
+    assert listed.err == f"kminilog: t-0: {said}\n"
+    assert "0..0            1 " in listed.out
+    assert f"t-0: {said}\n" in kminilog("verify").out
+    (row,) = kminilog("verify", "--json").document["partitions"]
+    assert (row["readable_until"], row["valid_after_damage"], row["message_count"]) == (1, 14, 15)
+    assert kminilog("recover", "t-0").out.startswith(f"t-0: {said}\n")
+    page = tmp_path / "page.html"
+    kminilog.ok("ls", "--html", page)
+    text = page.read_text()
+    assert f"{said[0].upper()}{said[1:]}." in text
+    assert "15 messages and 1 damaged place, " in text
+    for untrue in ("lost its end", "16 messages", ">1 message"):
+        assert untrue not in text
+
+
+def test_page_says_that_a_log_has_lost_its_end_only_where_it_has(orders, last_log, tmp_path):
+    page, whole = tmp_path / "page.html", last_log.read_bytes()
+    flip_byte(last_log, len(whole) - 1, mask=1)
+    orders("ls", "--html", page)
+    said = "readable up to offset 18, no valid message after the damage"
+    assert f"20, above the log end 19: {said}" in page.read_text()
+    cut_to(last_log, message_positions(whole)[-2])
+    orders("ls", "--html", page)
+    assert "20, above the log end 19: the log has lost its end" in page.read_text()
+
+
+def test_ls_of_a_damaged_segment_counts_those_after_it(orders, middle_log):
+    flip_byte(middle_log, message_positions(middle_log.read_bytes())[-1] - 1, mask=1)
+    said = "readable up to offset 10, 8 valid messages after the damage"
+    assert orders("ls").err == f"kminilog: orders-0: {said}\n"
+    assert orders.ok("ls", "--allow-gaps").err == ""
 
 
 def test_recover_names_rebuilt_removed_and_stray_files(orders):

@@ -49,6 +49,8 @@ def test_clean_partition_is_counted_and_has_no_findings(tmp_path, dialect):
         "size_bytes": sum(path.stat().st_size for path in tmp_path.glob("*.log")),
         "segment_count": len(list(tmp_path.glob("*.log"))),
         "trusted_until": None,
+        "readable_until": None,
+        "valid_after_damage": None,
         "finding_count": 0,
         "segments": made["segments"],
     }
@@ -64,6 +66,68 @@ def test_clean_partition_is_counted_and_has_no_findings(tmp_path, dialect):
     offsets = [(row["first_offset"], row["last_offset"]) for row in made["segments"]]
     assert (offsets[0][0], offsets[-1][1]) == (100, 141)
     assert (summary.findings, summary.unchecked) == ([], [])
+
+
+def break_message(directory: Path, number: int) -> None:
+    """Change the last byte of a message; the numbers go on from segment to segment."""
+    for log in sorted(directory.glob("*.log")):
+        ends = message_positions(log.read_bytes())[1:]
+        if number < len(ends):
+            return flip_byte(log, ends[number] - 1, mask=1)
+        number -= len(ends)
+    return None
+
+
+@pytest.mark.parametrize("broken", [(0,), (1,), (3, 9), (15, 16), (41,), (40, 41)])
+def test_damage_ends_what_is_readable_and_valid_messages_after_it_are_counted(
+    tmp_path, dialect, broken
+):
+    write_log(tmp_path, dialect)
+    for number in broken:
+        break_message(tmp_path, number)
+    summary = check(tmp_path, dialect)
+    assert summary.message_count == 42 - len(broken)
+    found = (summary.readable_until, summary.valid_after_damage)
+    assert found == (broken[0], 42 - broken[0] - len(broken))
+    reader = PartitionReader(tmp_path, ORDERS, dialect, SETTINGS)
+    damage = plan_recovery(reader).damage or plan_recovery(reader).cut
+    assert damage.lost_messages == summary.valid_after_damage
+
+
+@pytest.mark.parametrize(
+    ("segments", "expected"),
+    [
+        ([(0, 1), (2, 3)], (None, None)),
+        ([(0, 1, 3), (4, 5)], (2, 2)),
+        ([(0, 1, 9)], (2, 0)),
+        ([(0, 1), (5, 6)], (2, 2)),
+        ([(0, 2, 1, 3)], (1, 2)),
+    ],
+)
+def test_wrong_offset_or_missing_segment_ends_what_is_readable(
+    tmp_path, dialect, segments, expected
+):
+    """The message with the wrong offset is valid, but not after the damage: it is the damage."""
+    for offsets in segments:
+        write_segment(tmp_path, dialect, *offsets)
+    summary = check(tmp_path, dialect)
+    assert (summary.readable_until, summary.valid_after_damage) == expected
+
+
+def test_segment_that_begins_with_another_offset_than_its_name_ends_what_is_readable(
+    tmp_path, dialect
+):
+    write_segment(tmp_path, dialect, 0, 1)
+    write_segment(tmp_path, dialect, 5, 6, first_offset=2)
+    summary = check(tmp_path, dialect)
+    assert (summary.readable_until, summary.valid_after_damage) == (2, 1)
+
+
+def test_torn_tail_is_the_end_of_a_log_and_no_damage_in_it(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    last = max(tmp_path.glob("*.log"))
+    cut_to(last, last.stat().st_size - 1)
+    assert check(tmp_path, dialect).readable_until is None
 
 
 def test_segments_may_be_checked_in_any_order(tmp_path, dialect):

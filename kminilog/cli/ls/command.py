@@ -4,14 +4,16 @@ In a cluster, each broker's copy is listed, whether it is live or not. With `--h
 page: from topics to messages, with groups and what `verify` finds.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
+from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
-from kminilog.cli.shared.output import Broken, width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, warn, width, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_page
 from kminilog.cli.shared.topic_files import (
     describe_partition,
@@ -19,11 +21,15 @@ from kminilog.cli.shared.topic_files import (
     offset_range,
     warn_of_orphans,
 )
-from kminilog.errors import KMiniLogError
+from kminilog.columns.twins import segment_check
+from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.text import count, table
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.summaries import readable_in_words
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 
@@ -50,7 +56,8 @@ def command(
     """List the segments of TOPIC, or of all topics.
 
     Messages are counted by their offsets, damaged ones and a gap in a log of another program, too.
-    `verify` counts whole messages.
+    `verify` counts whole messages. A log ends here at damage after its last index entries; then a
+    line says what is valid after it.
 
     If a topic, a partition or a broker's copy cannot be read, the others are shown, and the exit
     code is 2.
@@ -81,14 +88,35 @@ def command(
 def _segments(
     log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
 ) -> list[dict[str, Any]]:
-    return [
-        {"topic": found.name, "partition": partition["partition"], **segment}
-        for found in topics
-        for partition in describe_topic(log_dir, found, on_gap=on_gap, on_broken=broken)[
-            "partitions"
-        ]
-        for segment in partition["segments"]
-    ]
+    segments: list[dict[str, Any]] = []
+    for found in topics:
+        described = describe_topic(log_dir, found, on_gap=on_gap, on_broken=broken)
+        for partition in described["partitions"]:
+            number = partition["partition"]
+            if on_gap is None:
+                _warn_if_damaged(log_dir.reader(found.partition(number)), partition)
+            where = {"topic": found.name, "partition": number}
+            segments += [{**where, **segment} for segment in partition["segments"]]
+    return segments
+
+
+def _warn_if_damaged(reader: PartitionReader, described: dict[str, Any], who: str = "") -> None:
+    """Write a line if a log does not end where its last messages seem to: what is valid after it.
+
+    Reads the end of the log, and all of it only if there is damage.
+    """
+    with suppress(LogDirError, OSError):  # gone meanwhile
+        try:
+            ends = [segment["next_offset"] for segment in described["segments"]]
+            begins = [segment["first_offset"] for segment in described["segments"]]
+            if ends[:-1] == begins[1:]:
+                reader.read(described["log_end_offset"], 1)
+                return
+        except (CorruptLogError, OffsetOutOfRangeError):
+            pass
+        checked = check_partition(reader, check_segment=interruptible_anywhere(segment_check()))
+        if words := readable_in_words(checked.to_json()):
+            warn(f"{who}{reader.topic_partition}: {words}")
 
 
 def _of_all_brokers(
@@ -99,18 +127,20 @@ def _of_all_brokers(
     `broken` gets what keeps a copy from being read.
     """
     cluster = cluster_at(path)
-    segments = []
+    segments: list[dict[str, Any]] = []
     for found in cluster.topics() if topic is None else [cluster.topic(topic)]:
         for partition in found.all_partitions():
             for broker in cluster.leadership(partition).replicas:
                 try:
                     reader = cluster.broker(broker).reader(partition, on_gap=on_gap)
-                    copy = describe_partition(reader)["segments"]
+                    described = describe_partition(reader)
+                    _warn_if_damaged(reader, described, f"broker {broker}: ")
                 except (KMiniLogError, OSError) as error:
                     broken(error)
                     continue
                 where = {"topic": found.name, "partition": partition.partition}
-                segments += [{**where, **segment, "broker": broker} for segment in copy]
+                copy = ({**where, **segment, "broker": broker} for segment in described["segments"])
+                segments += copy
     return segments
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 
-from kminilog.cli.ls.look import ContentsOf, MessageLook, SegmentContents
+from kminilog.cli.ls.look import ContentsOf, MessageLook, SegmentContents, messages_said
 from kminilog.course.steps.document import ByteRange, Document, Field
 from kminilog.course.steps.drawing import drawn
 from kminilog.course.steps.field_layout import index_fields, message_fields
@@ -19,6 +19,7 @@ from kminilog.course.steps.stretches import Stretch, read_range, stretches
 from kminilog.errors import KMiniLogError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.pages import counted
 from kminilog.storage.log_file import message_at
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
@@ -73,10 +74,15 @@ def _contents(
     tables = bytes_in_focus(document)
     messages, entries = tables[: len(window)], tables[len(window) :]
     picture = document.steps[0].state.picture
+    looks = tuple(_message(*one) for one in zip(window, messages, strict=True))
+    if picture:
+        note = f"{messages_said(looks)}, {counted(end - start, 'byte')}"
+        lanes = (picture.lanes[0]._replace(note=note), *picture.lanes[1:])
+        picture = picture._replace(lanes=lanes)
     return SegmentContents(
         log.name,
         picture and drawn(picture),
-        tuple(_message(*one) for one in zip(window, messages, strict=True)),
+        looks,
         entries[0] if entries else None,
         start,
         rest,

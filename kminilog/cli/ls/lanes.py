@@ -178,7 +178,8 @@ def _recovery_point(look: PartitionLook) -> Lane:
         return Lane("recovery point", "not known: after a crash, recovery reads everything")
     words = f"{point}: messages below it are on the disk for good"
     if point > look.log_end_offset:
-        words = f"{point}, above the log end {look.log_end_offset}: the log has lost its end"
+        words = f"{point}, above the log end {look.log_end_offset}: "
+        words += look.readable or "the log has lost its end"
     return Lane("recovery point", words, 10, (Shape("flushed", _line(look, point)),))
 
 
@@ -252,6 +253,6 @@ def _axis(look: PartitionLook) -> Lane:
     labels += [_label(_share(look, offset), offset, kind="between") for offset in between]
     if end > start:
         labels.append(_label(1, end, "end"))
-    words = f"log start {start}, log end {end}: the next message gets it"
+    words = f"log start {start}, log end {end}: {look.readable or 'the next message gets it'}"
     shapes = (Shape("axis", f"M0 1H{_WIDTH}{ticks}"),)
     return Lane("offsets", words, 7, shapes, tuple(labels), colour="offset")

@@ -28,6 +28,13 @@ class MessageLook(NamedTuple):
     tables: list[BytesTable]
 
 
+def messages_said(messages: Sequence[MessageLook]) -> str:
+    """Return how many messages these are, and how many places that are none."""
+    damaged = sum(bool(message.damage) for message in messages)
+    said = counted(len(messages) - damaged, "message")
+    return f"{said} and {counted(damaged, 'damaged place')}" if damaged else said
+
+
 class SegmentContents(NamedTuple):
     """Some messages of a segment, from byte `start` on, and index entries that point at them.
 
@@ -45,9 +52,7 @@ class SegmentContents(NamedTuple):
     @property
     def said(self) -> str:
         """How many messages these are, and how many places that are none."""
-        damaged = sum(bool(message.damage) for message in self.messages)
-        messages = counted(len(self.messages) - damaged, "message")
-        return f"{messages} and {counted(damaged, 'damaged place')}" if damaged else messages
+        return messages_said(self.messages)
 
     def links(self, partition: str) -> dict[tuple[str, int], str]:
         """Return where on the page each message stands, by its file and its first byte."""
@@ -66,7 +71,7 @@ class SegmentLook(NamedTuple):
     """One segment; `entry_offsets` has the offset of each index entry, or nothing if too many.
 
     Byte `near` of its `.log` is where the first finding is; None if there is none. It `is_damaged`
-    if one of its findings is an error.
+    if one of its findings is an error. `valid_count` is what `verify` counts; None if it did not.
     """
 
     name: str
@@ -78,11 +83,13 @@ class SegmentLook(NamedTuple):
     finding_count: int = 0
     near: int | None = None
     is_damaged: bool = False
+    valid_count: int | None = None
 
     @property
     def message_count(self) -> int:
-        """How many messages the offsets have room for."""
-        return self.next_offset - self.first_offset
+        """How many valid messages it has, or else how many the offsets have room for."""
+        room = self.next_offset - self.first_offset
+        return room if self.valid_count is None else self.valid_count
 
 
 class GroupLook(NamedTuple):
@@ -128,6 +135,7 @@ class PartitionLook(NamedTuple):
 
     It `is_checked` if all of its copies are. `finding_count` is that of `verify`, which also counts
     the findings that it does not keep; `has_unkept_errors` tells if errors may be among those.
+    `readable` says how far a damaged log can be read.
     """
 
     name: str
@@ -143,6 +151,7 @@ class PartitionLook(NamedTuple):
     has_unkept_errors: bool = False
     is_checked: bool = True
     failure: str = ""
+    readable: str = ""
 
     @property
     def topic(self) -> str:
@@ -151,7 +160,7 @@ class PartitionLook(NamedTuple):
 
     @property
     def message_count(self) -> int:
-        """How many messages the offsets of all segments have room for."""
+        """How many messages all segments have."""
         return sum(segment.message_count for segment in self.segments)
 
     @property

@@ -45,6 +45,7 @@ from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, is_in_index, severity
 from kminilog.verification.html_report import headline, worst
 from kminilog.verification.report import Report, verify_storage
+from kminilog.verification.summaries import readable_in_words
 
 Json = Mapping[str, Any]
 Groups = Mapping[TopicPartition, Sequence[GroupLook]]
@@ -365,16 +366,20 @@ def _partition(
     is_drawn = sum(len(segment.index) for segment in segments) <= MAX_TICKS
     entries = {one.name: one.index.entries() if is_drawn else [] for one in segments}
     home = place.home(partition)
-    checked = {one["segment"]: one for one in rows.get(home, {}).get("segments", ())}
+    row = rows.get(home, {})
+    readable = readable_in_words(row)  # if so, what verify counts is more than can be read
+    checked = {one["segment"]: one for one in row.get("segments", ())}
     findings = _in_segments(place.verified.reports.get(home), partition)
 
     def look(one: Json) -> SegmentLook:
         name = one["name"]
-        count = checked.get(name, {}).get("finding_count", 0)
+        found = checked.get(name, {})
+        count, last = found.get("finding_count", 0), found.get("last_offset")
+        is_longer = readable and last is not None
         return SegmentLook(
             name,
             one["first_offset"],
-            one["next_offset"],
+            max(one["next_offset"], last + 1) if is_longer else one["next_offset"],
             one["log_bytes"],
             one["index_entries"],
             tuple(one["base_offset"] + entry.relative_offset for entry in entries.get(name, ())),
@@ -382,14 +387,16 @@ def _partition(
             _in_log(findings[name]),
             any(severity(each.kind) == "error" for each in findings[name])
             or (place.has_unkept_errors and count > len(findings[name])),
+            found.get("message_count") if readable else None,
         )
 
     return PartitionLook(
         name=str(partition),
         log_start_offset=described["log_start_offset"],
-        log_end_offset=described["log_end_offset"],
+        log_end_offset=max(described["log_end_offset"], row.get("log_end_offset", 0)),
         size_bytes=described["size_bytes"],
         segments=tuple(map(look, described["segments"])),
         finding_count=found,
         has_unkept_errors=place.has_unkept_errors,
+        readable=readable,
     )
