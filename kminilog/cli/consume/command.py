@@ -188,17 +188,16 @@ def command(
         consumer = _reader(source, partitions, settings, start, run, clock)
     else:
         look_in_current_directory()
-        settings = {**settings, "group.id": group}
+        settings = {"auto.offset.reset": start, **settings, "group.id": group}
         subscribe = _subscription(topics, pattern)
         if streams_count is not None:
             from kminilog.cli.consume.streams import consume_streams
 
-            settings = {"auto.offset.reset": start, **settings}
             consume_streams(
                 streams_count, log_dir, subscribe, settings, write, wanted, clock, open_source
             )
             return broken.exit_code
-        consumer = _member(log_dir, source, subscribe, settings, start, run, clock)
+        consumer = _member(log_dir, source, subscribe, settings, run, clock)
     run.run(consumer)
     return broken.exit_code
 
@@ -270,7 +269,6 @@ def _member(
     source: MessageSource,
     subscribe: Callable[[Consumer], object],
     settings: dict[str, Any],
-    start: int | str,
     run: ConsumeRun,
     clock: Clock,
 ) -> Consumer:
@@ -278,7 +276,7 @@ def _member(
     run.is_committing = settings.get("enable.auto.commit", True)
     consumer = Consumer(
         source,
-        {"auto.offset.reset": start, **settings, "enable.auto.commit": False},
+        {**settings, "enable.auto.commit": False},
         clock=clock,
         coordinator=coordinator_of(log_dir, source),
         on_assigned=run.on_assigned,

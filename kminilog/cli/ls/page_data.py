@@ -33,6 +33,7 @@ from kminilog.columns.twins import segment_check
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import KMiniLogError, in_words
+from kminilog.format.index_entry import IndexEntry
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, known_offsets, parse_checkpoint
 from kminilog.storage.files import read_regular
@@ -347,6 +348,37 @@ def _in_log(findings: Iterable[Finding]) -> int | None:
     return min((at for at in found if at is not None), default=None)
 
 
+def _segment(
+    place: _Place,
+    listed: Json,
+    checked: Json,
+    entries: Sequence[IndexEntry],
+    findings: Sequence[Finding],
+    is_damaged: bool,
+) -> SegmentLook:
+    """Return a segment, as it is listed and, in a damaged log, as `verify` counts it."""
+    count, base_offset = checked.get("finding_count", 0), listed["base_offset"]
+    return SegmentLook(
+        listed["name"],
+        listed["first_offset"],
+        _end(listed, checked) if is_damaged else listed["next_offset"],
+        listed["log_bytes"],
+        listed["index_entries"],
+        tuple(base_offset + entry.relative_offset for entry in entries),
+        count,
+        _in_log(findings),
+        any(severity(each.kind) == "error" for each in findings)
+        or (place.has_unkept_errors and count > len(findings)),
+        checked.get("message_count") if is_damaged else None,
+    )
+
+
+def _end(listed: Json, checked: Json) -> int:
+    """Return where a segment of a damaged log ends: `verify` reads behind the damage."""
+    last: int | None = checked.get("last_offset")
+    return max(int(listed["next_offset"]), -1 if last is None else last + 1)
+
+
 def _partition(
     place: _Place,
     partition: TopicPartition,
@@ -372,23 +404,8 @@ def _partition(
     findings = _in_segments(place.verified.reports.get(home), partition)
 
     def look(one: Json) -> SegmentLook:
-        name = one["name"]
-        found = checked.get(name, {})
-        count, last = found.get("finding_count", 0), found.get("last_offset")
-        is_longer = readable and last is not None
-        return SegmentLook(
-            name,
-            one["first_offset"],
-            max(one["next_offset"], last + 1) if is_longer else one["next_offset"],
-            one["log_bytes"],
-            one["index_entries"],
-            tuple(one["base_offset"] + entry.relative_offset for entry in entries.get(name, ())),
-            count,
-            _in_log(findings[name]),
-            any(severity(each.kind) == "error" for each in findings[name])
-            or (place.has_unkept_errors and count > len(findings[name])),
-            found.get("message_count") if readable else None,
-        )
+        found, offsets = findings[one["name"]], entries.get(one["name"], ())
+        return _segment(place, one, checked.get(one["name"], {}), offsets, found, bool(readable))
 
     return PartitionLook(
         name=str(partition),
