@@ -33,6 +33,7 @@ _CONTINUED = " \\"  # ends a line of a command that goes on, as a shell takes it
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # a word of a command, which stays whole
 _BLANK_IN_WORD = "\x01"
 _OF_ONE = {"are": "is", "were": "was", "have": "has"}
+_WITH_IES, _WITH_ES = re.compile("[^aeiou]y$"), re.compile("(s|x|o|ch|sh)$")
 FIT_COLUMNS = 80
 SHOWN_BYTES = 200  # of a key or value in a line of text
 GOOD, BAD, DOUBTFUL = "good", "bad", "doubtful"
@@ -209,14 +210,46 @@ def _cut_text(data: bytes, limit_bytes: int) -> bytes:
     return data[:end]
 
 
-def count(number: int, singular: str) -> str:
-    """Return a number with its noun.
+def count(number: int, singular: str, verb: str = "") -> str:
+    """Return a number with its noun, and the verb of which they are the subject.
 
-    >>> count(1, "message"), count(0, "byte"), count(2, "entry")
-    ('1 message', '0 bytes', '2 entries')
+    >>> count(1, "message"), count(0, "byte"), count(2, "entry"), count(2, "batch")
+    ('1 message', '0 bytes', '2 entries', '2 batches')
+    >>> count(1, "key", "are"), count(2, "key", "are")
+    ('1 key is', '2 keys are')
     """
-    plural = singular[:-1] + "ies" if singular.endswith("y") else singular + "s"
-    return f"{number} {singular if number == 1 else plural}"
+    noun = singular if number == 1 else _with_s(singular)
+    return f"{number} {noun} {agreeing(verb, number)}".rstrip()
+
+
+def agreeing(verb: str, number: int) -> str:
+    """Return a verb as it stands after so many things; `verb` is its plural.
+
+    >>> agreeing("go", 1), agreeing("differ", 1), agreeing("were", 1), agreeing("go", 0)
+    ('goes', 'differs', 'was', 'go')
+    """
+    return verb if number != 1 or not verb else _OF_ONE.get(verb) or _with_s(verb)
+
+
+def _with_s(word: str) -> str:
+    """Return the plural of a noun, or the form of a verb that goes with one thing."""
+    if _WITH_IES.search(word):
+        return f"{word[:-1]}ies"
+    return word + ("es" if _WITH_ES.search(word) else "s")
+
+
+def numbered(numbers: range, singular: str, verb: str = "") -> str:
+    """Return a noun with its numbers in a row, and the verb of which they are the subject.
+
+    >>> numbered(range(5, 6), "byte", "are"), numbered(range(5, 9), "byte", "are")
+    ('byte 5 is', 'bytes 5 to 8 are')
+    >>> numbered(range(0), "offset")
+    'no offset'
+    """
+    if numbers[1:]:
+        return f"{_with_s(singular)} {numbers[0]} to {numbers[-1]} {verb}".rstrip()
+    said = f"{singular} {numbers[0]}" if numbers else f"no {singular}"
+    return f"{said} {agreeing(verb, 1)}".rstrip()
 
 
 def offsets(numbers: range, verb: str = "") -> str:
@@ -225,9 +258,7 @@ def offsets(numbers: range, verb: str = "") -> str:
     >>> offsets(range(5, 6), "were"), offsets(range(5, 9), "were"), offsets(range(5, 6))
     ('offset 5 was', 'offsets 5 to 8 were', 'offset 5')
     """
-    if len(numbers) == 1:
-        return f"offset {numbers[0]} {_OF_ONE.get(verb, verb)}".rstrip()
-    return f"offsets {numbers.start} to {numbers.stop - 1} {verb}".rstrip()
+    return numbered(numbers, "offset", verb)
 
 
 class _Wrapper(textwrap.TextWrapper):
