@@ -6,8 +6,9 @@
     document = recording.document()
 
 Each step gets the whole state: what `show` and `hide` have set, and what the step itself adds. The
-cost only grows. If there are more steps than a document may have, the last one says how many were
-left out. This module knows no scene. Source: ours.
+cost only grows. If the steps are too long for a document, those before the last few give way: first
+their pictures, then they themselves. The steps at these places say so. This module knows no scene.
+Source: ours.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,9 +39,10 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.file_pictures import files_picture, stacked
 from kminilog.course.steps.page import framed_page
-from kminilog.text import count
+from kminilog.text import agreeing, count
 
 _FEWEST_CHOICES = 3
+_LAST_STEPS = 4  # they say what came of it all: they give way last
 # A notebook asks a document for this. Documents know no viewers; whoever records one gets it.
 Document._repr_html_ = framed_page  # type: ignore[attr-defined]
 
@@ -56,8 +58,6 @@ class Recording:
         self._steps: list[Step] = []
         self._lengths: list[int] = []  # of the JSON of each step
         self._files_length = 0
-        self._left_out_count = 0
-        self._without_picture: set[int] = set()
         self._ends: dict[str, int] = {}
         self._cost = Cost()
         self.what_if: WhatIf | None = None
@@ -162,50 +162,72 @@ class Recording:
             picture = stacked(way, picture) if picture else way
         state = State(dict(self._ends), dict(values or {}), tuple(tables), picture)
         step = Step(say, ask, tuple(focus), state, self._cost)
-        length = step_length(step)
-        self._make_room((MAX_LENGTH - self._files_length) // STEP_WEIGHT - length)
         self._steps.append(step)
-        self._lengths.append(length)
+        self._lengths.append(step_length(step))
 
-    def _make_room(self, length: int) -> None:
-        """Make the steps so long at most. The last one is the result: those before it give way."""
-        for slot in reversed(range(len(self._steps))):  # first with their pictures
-            if sum(self._lengths) <= length:
+    def _room_is_made(self) -> list[Step]:
+        """Return the steps that have room; the one after a gap says how many are missing."""
+        steps, lengths = list(self._steps), list(self._lengths)
+        too_long = sum(lengths) - (MAX_LENGTH - self._files_length) // STEP_WEIGHT
+        kept = max(len(steps) - _LAST_STEPS, 0)
+        giving = [*reversed(range(kept)), *range(kept, len(steps) - 1)]
+        drawn = [slot for slot in giving if steps[slot].state.picture]
+        without: set[int] = set()
+        for slot in drawn:
+            if too_long <= 0:
                 break
-            step = self._steps[slot]
-            if step.state.picture:
-                self._steps[slot] = step._replace(state=step.state._replace(picture=None))
-                self._lengths[slot] = step_length(self._steps[slot])
-                self._without_picture.add(slot)
-        while self._steps and (sum(self._lengths) > length or len(self._steps) >= MAX_STEPS):
-            self._steps.pop()
-            self._lengths.pop()
-            self._without_picture.discard(len(self._steps))
-            self._left_out_count += 1
+            state = steps[slot].state._replace(picture=None)
+            steps[slot] = steps[slot]._replace(state=state)
+            too_long += step_length(steps[slot]) - lengths[slot]
+            lengths[slot] = step_length(steps[slot])
+            without.add(slot)
+        left_out: set[int] = set()
+        for slot in giving:
+            if too_long <= 0 and len(steps) - len(left_out) <= MAX_STEPS:
+                break
+            too_long -= lengths[slot]
+            left_out.add(slot)
+        return _noted(steps, left_out, without - left_out)
 
     def document(self) -> Document:
         """Return the document, checked. Raises ValueError if there is no step."""
         if not self._steps:
             raise ValueError(f"{self._name}: nothing to step through")
-        steps = list(self._steps)
-        said = []
-        if self._left_out_count:
-            said.append(f"Left out before this step: {count(self._left_out_count, 'step')}.")
-        if self._without_picture:
-            steps_without = count(len(self._without_picture), "step")
-            said.append(f"Without a picture, to save room: {steps_without} before this one.")
-        if said:
-            steps[-1] = steps[-1]._replace(say=f"{steps[-1].say} ({' '.join(said)})")
         document = Document(
             self._name,
             self._title,
             tuple(self._files),
             tuple(self._fields),
-            tuple(steps),
+            tuple(self._room_is_made()),
             self.what_if,
         )
         document.check()
         return document
+
+
+def _noted(steps: Sequence[Step], left_out: set[int], without: set[int]) -> list[Step]:
+    """Return the steps that are not left out; those after a gap, or without pictures, say so."""
+    noted: list[Step] = []
+    missing = 0
+    for slot, step in enumerate(steps):
+        missing += slot in left_out
+        if slot in left_out:
+            continue
+        said = []
+        if missing:
+            said.append(
+                f"{count(missing, 'step')} before this one {agreeing('are', missing)} left out"
+            )
+        if slot in without and slot - 1 not in without:
+            run = next(n for n in range(slot, len(steps) + 1) if n not in without) - slot
+            more = f" and the {run - 1} after it" if run > 1 else ""
+            said.append(f"this step{more} {agreeing('have', run)} no picture")
+        if said:
+            note = " and ".join(said)
+            step = step._replace(say=f"{step.say} (To save room, {note}.)")
+        noted.append(step)
+        missing = 0
+    return noted
 
 
 def ask(question: str, right: str, why: str, wrong: Mapping[str, str]) -> Ask:
