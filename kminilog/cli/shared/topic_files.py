@@ -175,7 +175,13 @@ def partition_of_file(path: Path) -> TopicPartition | None:
     return partition
 
 
+def topic_of(path: Path) -> Topic | None:
+    """Return the topic in whose partition directory a file lies; None elsewhere."""
+    partition = partition_of_file(path)
+    return partition and read_topic(path.absolute().parent.parent, partition.topic)
+
+
 def dialect_of(path: Path) -> Dialect | None:
     """Return the dialect of the topic in whose partition directory a file lies; None elsewhere."""
-    partition = partition_of_file(path)
-    return partition and read_topic(path.absolute().parent.parent, partition.topic).dialect
+    topic = topic_of(path)
+    return topic.dialect if topic else None

@@ -34,7 +34,7 @@ from kminilog.format.dialect import DOCUMENTED, Dialect
     metavar="M",
     help="Member that joins afterwards.",
 )
-def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: int) -> Document:
+def range(topics: dict[str, int], members: tuple[str, ...], joining: str) -> Document:
     """Share out partitions by range, multiple and round robin; then a member joins."""
     from kminilog.course.steps.range import document
 

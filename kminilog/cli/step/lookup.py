@@ -40,7 +40,7 @@ _partition_argument = click.argument(
 @click.argument("offset", required=False, callback=_if_given(to_offset))
 @click.pass_obj
 def find_offset(
-    log_dir: Path, topic_partition: TopicPartition | None, offset: int | None, seed: int
+    log_dir: Path, topic_partition: TopicPartition | None, offset: int | None
 ) -> Document:
     """Search for the message with OFFSET in the partition TOPIC-P.
 
@@ -60,7 +60,7 @@ def find_offset(
 )
 @_partition_argument
 @click.pass_obj
-def edges(log_dir: Path, topic_partition: TopicPartition | None, seed: int) -> Document:
+def edges(log_dir: Path, topic_partition: TopicPartition | None) -> Document:
     """Search at the edges of the partition TOPIC-P: both ends, and the number in a name.
 
     Without arguments, in the log of the documents, which is made for it.

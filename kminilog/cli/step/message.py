@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from kminilog.cli.shared.named_files import SegmentFile
-from kminilog.cli.shared.topic_files import dialect_of
+from kminilog.cli.shared.topic_files import dialect_of, topic_of
 from kminilog.cli.step.scene import dialect_option, scene
 from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
+from kminilog.text import numbered
 
 _key_option = click.option("--key", metavar="TEXT", help="Key of the message; none by default.")
 _value_option = click.option(
@@ -60,7 +61,7 @@ def _to_bytes(text: str) -> bytes:
     type=click.Choice(list(DIALECTS)),
     help="Dialect of the file.  [default: that of its topic, else documented]",
 )
-def record(file: Path | None, at: int | None, dialect: str | None, seed: int) -> Document:
+def record(file: Path | None, at: int | None, dialect: str | None) -> Document:
     """Show the message in FILE, a .log, that holds BYTE; or an entry, if it is an .index.
 
     Without BYTE, the first damage, else the first message. Without FILE, a message that a broker of
@@ -70,13 +71,18 @@ def record(file: Path | None, at: int | None, dialect: str | None, seed: int) ->
     from kminilog.course.steps.entry import document as of_index
     from kminilog.course.steps.record import document
 
+    if dialect and (file is None or file.suffix == INDEX_SUFFIX):
+        raise click.UsageError("--dialect is that of a .log: name one, or leave it out")
     if file is None:
+        if at is not None and at >= len(BROKERS_BYTES):
+            has = numbered(range(len(BROKERS_BYTES)), "byte")
+            raise click.UsageError(f"the sample has no byte {at}: it has {has}")
         with tempfile.TemporaryDirectory(prefix="kminilog-step-") as directory:
             made = Path(directory, segment_name(0) + LOG_SUFFIX)
             made.write_bytes(BROKERS_BYTES)
             return document(made, KAFKA, at)
     if file.suffix == INDEX_SUFFIX:
-        return of_index(file, at)
+        return of_index(file, at, topic_of(file))
     return document(file, DIALECTS[dialect] if dialect else dialect_of(file) or DOCUMENTED, at)
 
 
@@ -87,7 +93,7 @@ def record(file: Path | None, at: int | None, dialect: str | None, seed: int) ->
 )
 @_key_option
 @_value_option
-def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
+def docs_vs_bytes(key: str | None, value: str) -> Document:
     """Encode a message in both dialects; then read it by the layout of Kafka's 0.8 web pages."""
     from kminilog.course.steps.docs_vs_bytes import document
 
@@ -108,7 +114,7 @@ def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
     help="Value of the messages that show the keys.",
 )
 @_dialect_option
-def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document:
+def null_or_empty(key: str, value: str, dialect: Dialect) -> Document:
     """Write what is null and what is empty, see the bytes of each, and read it again."""
     from kminilog.course.steps.null_or_empty import document
 
@@ -130,11 +136,11 @@ def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document
     metavar="HEX",
     help="New value of the byte at --at, two hex digits.  [default: its old value plus one]",
 )
-def flip(
-    key: str | None, value: str, dialect: Dialect, at: int | None, to: int | None, seed: int
-) -> Document:
+def flip(key: str | None, value: str, dialect: Dialect, at: int | None, to: int | None) -> Document:
     """Change every byte of a message to every value, and see which check notices."""
     from kminilog.course.steps.flip import document
 
+    if to is not None and at is None:
+        raise click.UsageError("--to is the new value of the byte at --at: give both")
     own_key = None if key is None else _to_bytes(key)
     return document(dialect, own_key, _to_bytes(value), at, to)

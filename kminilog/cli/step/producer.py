@@ -29,7 +29,7 @@ _KEY = "TT0124"
     metavar="N",
     help="Number of partitions.",
 )
-def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) -> Document:
+def murmur2(key: str | None, hex_key: bytes | None, partitions: int) -> Document:
     """Hash a key round by round, and take the rest in six ways."""
     from kminilog.course.steps.murmur2 import document
 
@@ -96,7 +96,7 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     metavar="N",
     help="Size in bytes of a buffer that the pool keeps for reuse: batch.size.",
 )
-def buffer_pool(total: int, batch: int, seed: int) -> Document:
+def buffer_pool(total: int, batch: int) -> Document:
     """Lend memory and take it back: reuse, a fair queue, a time-out, a batch in flight."""
     from kminilog.course.steps.buffer_pool import document
 

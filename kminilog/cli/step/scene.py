@@ -1,10 +1,11 @@
 """How a function that returns a step-through becomes a command `kminilog step NAME`.
 
 The command has the function's own parameters and these: `--html FILE`, `--beside STEPS`,
-`--svg DIR`, `--json`, `--from-step N`, `--seed S`. The function gets its own parameters and `seed`.
+`--svg DIR`, `--json`, `--from-step N`; and `--seed S` if the function has a parameter `seed`.
 Source: ours.
 """
 
+import inspect
 import re
 import shlex
 import sys
@@ -37,11 +38,12 @@ class SceneCommand(click.Command):
 
     def __init__(self, name: str, title: str, function: Scene, shows: str) -> None:
         shared = [_html_option(), _beside_option(), _svg_option(), _json_option()]
-        shared += [_from_step_option(), _seed_option()]
+        shared += [_from_step_option()]
         self.own = list(reversed(getattr(function, "__click_params__", [])))
+        chance = [_seed_option()] if "seed" in inspect.signature(function).parameters else []
         super().__init__(
             name,
-            params=[*self.own, *shared],
+            params=[*self.own, *shared, *chance],
             callback=self._show,
             help=function.__doc__,
             short_help=title,
@@ -55,12 +57,13 @@ class SceneCommand(click.Command):
         """Return the document for some arguments; raises what the command would."""
         with self.make_context(self.name, list(arguments), parent) as ctx:
             own = {param.name: ctx.params.pop(param.name) for param in self.own if param.name}
-            seed = ctx.params.pop("seed")
+            if "seed" in ctx.params:
+                own["seed"] = ctx.params.pop("seed")
             for param in self.params:
                 if param.name in ctx.params and ctx.get_parameter_source(param.name) is _GIVEN:
                     option = param.opts[0]
                     raise click.UsageError(f"{option} is an option of the whole command: not here")
-            return self._function(**own, seed=seed)
+            return self._function(**own)
 
     @property
     def takes(self) -> str:

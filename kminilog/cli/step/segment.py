@@ -4,6 +4,7 @@ import click
 
 from kminilog.cli.step.scene import dialect_option, scene
 from kminilog.course.steps.document import Document
+from kminilog.errors import MessageTooLargeError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 
 _dialect_option = dialect_option(DOCUMENTED)
@@ -24,9 +25,7 @@ _dialect_option = dialect_option(DOCUMENTED)
     help="Largest .log file, in bytes.",
 )
 @_dialect_option
-def append_roll(
-    messages: tuple[str, ...], segment_bytes: int, dialect: Dialect, seed: int
-) -> Document:
+def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: Dialect) -> Document:
     """Append messages one by one, and see where each goes and what new files are named.
 
     Each LINE is a message; without any, ten short ones are appended.
@@ -34,7 +33,11 @@ def append_roll(
     from kminilog.course.steps.append_roll import MESSAGES, document
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
-    return document(dialect, values or MESSAGES, segment_bytes)
+    try:
+        return document(dialect, values or MESSAGES, segment_bytes)
+    except MessageTooLargeError as error:
+        remedy = "give shorter lines, or raise --segment-bytes"
+        raise click.UsageError(f"{error.reason}: {remedy}") from None
 
 
 @scene(
@@ -60,7 +63,7 @@ def append_roll(
     help="Number of messages, at most 100.",
 )
 @_dialect_option
-def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Document:
+def sparse_index(interval: int, count: int, dialect: Dialect) -> Document:
     """Write a segment, and see which of its messages get an entry in its index, and why.
 
     The third message begins at byte 497, so that the documents' entry 3,497 comes out. It is the
@@ -85,7 +88,7 @@ def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Docu
     help="Byte of the last message at which the process dies.",
 )
 @_dialect_option
-def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
+def torn_tail(cut: int, dialect: Dialect) -> Document:
     """Cut the last message of a log at a byte, recover the log, and append again."""
     from kminilog.course.steps.torn_tail import document
 
@@ -105,7 +108,7 @@ def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
     help="Damage: no file, a file that ends inside an entry, or an entry that points elsewhere.",
 )
 @_dialect_option
-def rebuild_index(damage: str, dialect: Dialect, seed: int) -> Document:
+def rebuild_index(damage: str, dialect: Dialect) -> Document:
     """Damage an index, search with it, and rebuild it from the log, byte for byte."""
     from kminilog.course.steps.rebuild_index import document
 

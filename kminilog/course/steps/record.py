@@ -22,24 +22,25 @@ from kminilog.course.steps.stretches import (
 )
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END
-from kminilog.text import count, shown
+from kminilog.text import count, numbered, shown
 
 # ---- what the fields mean
 
 
-def meaning(field: Field, start: int) -> str:
+def meaning(field: Field, start: int, data: bytes = b"", *, is_damaged: bool = False) -> str:
     """Return what a field says, in one or two sentences; its message begins at byte `start`.
+
+    `data` are the bytes of the message. Of damaged bytes it says what should be so.
 
     >>> meaning(Field("f", 16, 17, "magic", "magic", 0), 0)
     'Byte 16: the magic byte, 0. It is the version of the message format, and must be 0 here.'
     """
-    where = f"Bytes {field.start} to {field.end - 1}"
-    if field.end - field.start == 1:
-        where = f"Byte {field.start}"
-    return f"{where}: {_what(field, start)}."
+    where = numbered(range(field.start, field.end), "byte").capitalize()
+    value = data[field.start - start : field.end - start]
+    return f"{where}: {_what(field, start, value, is_damaged=is_damaged)}."
 
 
-def _what(field: Field, start: int) -> str:
+def _what(field: Field, start: int, data: bytes, *, is_damaged: bool) -> str:
     value = field.value
     number = value if isinstance(value, int) else 0
     if value is None and field.name in NUMBERS:
@@ -50,12 +51,8 @@ def _what(field: Field, start: int) -> str:
                 f"the offset, {value}. It is the number of the message in its partition. No "
                 "checksum covers it"
             )
-        case "size":
-            after = f"So the next message begins at byte {start + SIZE_END + number}"
-            return f"the size, {value}. It counts the bytes after this field. {after}"
-        case "crc":
-            covered = f"everything after it, from byte {start + CRC_END} on"
-            return f"the CRC, {value}. It is the CRC-32 of {covered}"
+        case "size" | "crc":
+            return _what_is_checked(field.name, number, start, is_damaged=is_damaged)
         case "magic":
             return (
                 f"the magic byte, {value}. It is the version of the message format, and must be 0 "
@@ -70,14 +67,33 @@ def _what(field: Field, start: int) -> str:
         case "key length" | "value length" if value == -1:
             noun = field.name.split()[0]
             return (
-                f"the {field.name}, -1: there is no {noun}. That is not the same as an empty {noun}"
+                f"the {field.name}, -1. It stands for no {noun}, which is not the same as an empty "
+                f"{noun}"
             )
         case "key length" | "value length":
             return f"the {field.name}, {value}"
         case "key" | "value":
-            return f"the {field.name}: {shown(str(value).encode('utf-8', 'surrogatepass'), 60)}"
+            place = "by the lengths, the place of the" if is_damaged else "the"
+            return f"{place} {field.name}: {shown(data, 60)}"
         case _:
             return "no field. By the lengths before them, nothing belongs here"
+
+
+def _what_is_checked(name: str, number: int, start: int, *, is_damaged: bool) -> str:
+    """Return what size and CRC say; of a damaged message, what they should say."""
+    if name == "crc":
+        covered = f"the CRC-32 of everything after it, from byte {start + CRC_END} on"
+        return f"the CRC, {number}. It {'should be' if is_damaged else 'is'} {covered}"
+    after = start + SIZE_END + number
+    if is_damaged:
+        return (
+            f"the size, {number}. It should count the bytes after this field. By this size, the "
+            f"next message would begin at byte {after}"
+        )
+    return (
+        f"the size, {number}. It counts the bytes after this field. So the next message must "
+        f"begin at byte {after}"
+    )
 
 
 def question(field: Field, start: int, end: int) -> Ask | None:
@@ -138,16 +154,15 @@ def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:
     recording = Recording("record", "What a message looks like on disk")
     chosen = around.chosen
     if chosen is None:
-        recording.step(
-            f"{path.name} is empty. The segment has no message yet.", values={"finding": OK}
-        )
+        recording.step(f"{path.name} is empty: it holds no message.", values={"finding": OK})
         return recording.document()
     _show_file(recording, path, dialect, around, chosen)
-    data = read_range(path, chosen.start, min(chosen.end, chosen.start + _SHOWN_BYTES))
+    end = chosen.end if chosen.message else min(chosen.end, chosen.start + _SHOWN_BYTES)
+    data = read_range(path, chosen.start, end)
     fields = message_fields(path.name, dialect, chosen.start, data)
     _say_file(recording, path, around, chosen)
     for field in fields:
-        _say_field(recording, field, chosen, fields)
+        _say_field(recording, field, chosen, fields, data)
     _say_result(recording, path.name, chosen)
     return recording.document()
 
@@ -172,15 +187,16 @@ def _show_file(
 
 def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: Stretch) -> None:
     what = "no whole message" if chosen.damage else f"the message with offset {_offset(chosen)}"
-    damaged = f" and {_places(around.damage_count)}" if around.damage_count else ""
+    places = count(around.damage_count, "damaged place")
+    damaged = f" and {places}" if around.damage_count else ""
+    where = numbered(range(chosen.start, chosen.end), "byte", "are").capitalize()
     slot = around.near.index(chosen)
     first = max(0, min(slot - _SHOWN_ROWS // 2, len(around.near) - _SHOWN_ROWS))
     rows = tuple(map(_row, around.near[first : first + _SHOWN_ROWS]))
     columns = ("byte", "bytes", "offset", "finding")
     recording.step(
         f"{path.name} has {count(around.size_bytes, 'byte')} and holds "
-        f"{count(around.message_count, 'message')}{damaged}. Bytes {chosen.start} to "
-        f"{chosen.end - 1} are {what}.",
+        f"{count(around.message_count, 'message')}{damaged}. {where} {what}.",
         focus=_first_look(recording, path.name, chosen, around),
         values={"messages": around.message_count, "damaged places": around.damage_count},
         tables=[Table("Messages in the file", columns, rows, (slot - first,))],
@@ -203,20 +219,16 @@ def _row(one: Stretch) -> tuple[Value, ...]:
     return one.start, one.end - one.start, _offset(one), finding
 
 
-def _places(number: int) -> str:
-    return "one damaged place" if number == 1 else f"{number} damaged places"
-
-
 def _offset(stretch: Stretch) -> int | None:
     return stretch.message.offset if stretch.message else None
 
 
 def _say_field(
-    recording: Recording, field: Field, chosen: Stretch, fields: Sequence[Field]
+    recording: Recording, field: Field, chosen: Stretch, fields: Sequence[Field], data: bytes
 ) -> None:
     said: dict[str, Value] = {one.name: one.value for one in fields if one.start <= field.start}
     recording.step(
-        meaning(field, chosen.start),
+        meaning(field, chosen.start, data, is_damaged=chosen.damage is not None),
         ask=None if chosen.damage else question(field, chosen.start, chosen.end),
         focus=recording.in_view(ByteRange(field.file, field.start, field.end)),
         values=said,
@@ -236,9 +248,9 @@ def _say_result(recording: Recording, file: str, chosen: Stretch) -> None:
             values={"finding": OK, **values, "offset": message.offset, "crc": message.crc},
         )
     elif chosen.damage:
+        where = numbered(range(chosen.start, chosen.end), "byte", "hold").capitalize()
         recording.step(
-            f"{chosen.damage.kind}: {chosen.damage.detail}. Bytes {chosen.start} to "
-            f"{chosen.end - 1} hold no whole message.",
+            f"{chosen.damage.kind}: {chosen.damage.detail}. {where} no whole message.",
             focus=focus,
             values={"finding": str(chosen.damage.kind), **values},
         )

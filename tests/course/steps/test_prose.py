@@ -1,13 +1,12 @@
 """The words of the step-throughs: labels are words, and text that is shown raw has no markup."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import Document
-from tests.support.course.steps.scenes import NAMES, made
+from tests.support.course.steps.scenes import NAMES, made, words_of
 
 OTHERS = [
     ("failover", "--switch", "on"),
@@ -20,23 +19,6 @@ OTHERS = [
 ]
 IDENTIFIER = re.compile(r"[A-Za-z]+_[A-Za-z_]+|[a-z]+[A-Z][a-z]+[A-Z]?\w*\(")
 FILE_NAME = re.compile(r"\d{20}|\.log\b|\.index\b")
-
-
-def words_of(document: Document) -> Iterator[str]:
-    """Yield all that a step-through says in words of its own, names of values and columns too."""
-    yield document.title
-    for step in document.steps:
-        yield step.say
-        if step.ask:
-            yield step.ask.question
-            for choice in step.ask.choices:
-                yield from (choice.answer, choice.why)
-        yield from step.state.values
-        for table in step.state.tables:
-            yield from (table.title, *table.columns)
-        if step.state.picture:
-            yield step.state.picture.title
-            yield from (lane.name for lane in step.state.picture.lanes)
 
 
 def check(document: Document) -> None:

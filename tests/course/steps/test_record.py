@@ -1,4 +1,8 @@
+import random
+import re
+import struct
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -9,9 +13,12 @@ from kminilog.course.steps import entry, record
 from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import Message, decode, encode
+from kminilog.settings import TopicSettings
+from kminilog.storage.topics import Topic
 from kminilog.verification.findings import FindingClass
 from tests.support.cli.command_line import CommandLine, assert_one_line
-from tests.support.course.steps.scenes import made
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import made, words_of
 
 FINDINGS = {"ok", *FindingClass}
 dialects = st.sampled_from([DOCUMENTED, KAFKA])
@@ -147,3 +154,144 @@ def test_record_of_a_byte_behind_the_end_is_one_line(tmp_path, name):
     path.write_bytes(bytes(8))
     run = CommandLine(tmp_path / "log-dir")("step", "record", path, "--at", 8)
     assert_one_line(run, 2, "has no byte 8: it has 8 bytes")
+
+
+# ---- what is said, beside an oracle
+
+NAMED = {"documented": DOCUMENTED, "kafka": KAFKA}
+BY_KEY_LENGTH = {"offset": (0, ">q"), "size": (8, ">i"), "CRC": (12, ">I"), "magic byte": (16, "B")}
+BY_KEY_LENGTH |= {"attributes": (17, "B"), "key length": (18, ">i")}
+
+
+def damaged(chance: random.Random, dialect: str) -> bytes:
+    """Return a log with one damage, or none: a byte, a missing end, zeros after it."""
+    keys = (None, b"", b"k", bytes(9))
+    parts = [
+        oracle.encoded(dialect, offset, chance.choice(keys), value)
+        for offset, value in enumerate(oracle.values(chance, chance.randint(1, 5), 90))
+    ]
+    data = bytearray(b"".join(parts))
+    start = sum(map(len, parts[: chance.randrange(len(parts))]))
+    match chance.choice(("none", "byte", "cut", "zeros")):
+        case "byte":
+            at = start + chance.choice((0, 8, 9, 11, 12, 15, 16, 17, 18, 21, 22))
+            data[min(at, len(data) - 1)] ^= chance.choice((1, 128))
+        case "cut":
+            del data[start + chance.randint(1, 25) :]
+        case "zeros":
+            data += bytes(chance.choice((1, 12, 20, 40)))
+    return bytes(data)
+
+
+@pytest.mark.usefixtures("without_writers")
+@pytest.mark.parametrize("seed", range(60))
+def test_record_says_of_each_field_what_its_bytes_say(seed):
+    chance = random.Random(seed)
+    dialect = oracle.BOTH[seed % 2]
+    data = damaged(chance, dialect)
+    at = chance.choice((None, None, chance.randrange(len(data))))
+    document = of_bytes(data, LOG, NAMED[dialect], at)
+    start, end = (int(document.final.values[name]) for name in ("start", "end"))
+    is_whole = oracle.is_whole(dialect, data, start)
+    assert (document.final.values["finding"] == "ok") == is_whole
+    for step in document.steps[1:-1]:
+        check_field(step.say, data[start:end], start, is_whole)
+    first = oracle.numbers(document.steps[0].say)
+    assert first[0] == len(data)
+    if is_whole:
+        assert end == start + 12 + struct.unpack_from(">i", data, start + 8)[0]
+        assert "no whole message" not in document.steps[0].say
+    oracle.assert_one_thing_is_one(words_of(document))
+
+
+def check_field(said: str, data: bytes, start: int, is_whole: bool) -> None:
+    """Compare a sentence with the bytes of its message, which begins at byte `start`."""
+    place = re.match(r"Bytes? (\d+)(?: to (\d+))?: ", said)
+    low, high = int(place[1]) - start, int(place[2] or place[1]) + 1 - start
+    number = re.search(r": the (.+?), (-?\d+)\.", said)
+    if number and number[1] in BY_KEY_LENGTH:
+        at, form = BY_KEY_LENGTH[number[1]]
+        assert (low, int(number[2])) == (at, *struct.unpack_from(form, data, at)), said
+    elif number:  # the value length stands after the key
+        (key_length,) = struct.unpack_from(">i", data, 18)
+        assert number[1] == "value length"
+        assert low == 22 + max(key_length, 0)
+        assert int(number[2]) == struct.unpack(">i", data[low:high])[0], said
+    if "the CRC-32 of" in said:
+        is_right = zlib.crc32(data[16:]) == struct.unpack_from(">I", data, 12)[0]
+        assert ("It is the CRC-32" in said) == is_whole
+        assert is_right or "It should be the CRC-32" in said, said
+        assert oracle.numbers(said)[-1] == start + 16
+    if "next message" in said:
+        (size,) = struct.unpack_from(">i", data, 8)
+        assert ("So the next message must begin" in said) == is_whole, said
+        assert oracle.numbers(said)[-1] == start + 12 + size
+    assert is_whole or not re.search(r": the (key|value): ", said), said
+
+
+@pytest.mark.parametrize("dialect", oracle.BOTH)
+def test_record_shows_the_bytes_of_a_value_that_is_no_text_and_of_a_long_one(dialect):
+    for value in (b"\xff\x00", bytes(range(128, 256)) * 60):
+        data = oracle.encoded(dialect, 0, None, value)
+        said = of_bytes(data, LOG, NAMED[dialect]).steps[-2].say
+        assert said.startswith(f"Bytes {len(data) - len(value)} to {len(data) - 1}: the value: b'")
+        assert "\\\\" not in said
+        assert len(value) < 60 or f"({len(value)} bytes)" in said
+
+
+@pytest.mark.usefixtures("without_writers")
+@pytest.mark.parametrize("seed", range(60))
+def test_record_of_an_index_says_where_an_entry_leads_by_the_message_there(seed, tmp_path):
+    chance = random.Random(seed)
+    dialect, base = oracle.BOTH[seed % 2], chance.choice((0, 7))
+    first = oracle.first_offset(dialect, base)
+    parts = [
+        oracle.encoded(dialect, first + n, None, b"v" * chance.randint(0, 90)) for n in range(12)
+    ]
+    log = b"".join(parts)
+    held = oracle.places(dialect, log)
+    entries = oracle.due(base, held, 60)
+    slot = chance.randrange(len(entries))
+    relative, position = entries[slot]
+    above = entries[slot + 1][1] if slot + 1 < len(entries) else len(log) + 50
+    false = chance.choice(
+        (position, position + chance.choice((7, 8, 16)), chance.choice(held).start)
+    )
+    false = false if (entries[slot - 1][1] if slot else 0) < false < above else above - 1
+    entries[slot] = (relative, false)
+    data = b"".join(struct.pack(">ii", *one) for one in entries)
+    (tmp_path / f"{base:020}.log").write_bytes(log)
+    (path := tmp_path / f"{base:020}.index").write_bytes(data)
+    document = entry.document(path, slot * 8)
+    there = next((one.offset for one in held if one.start == false), None)
+    leads = "its message" if there == base + relative else "another message"
+    if there is None:
+        leads = "no beginning of a whole message"
+    (table,) = document.steps[-2].state.tables
+    past = false >= len(log)
+    told = "nothing, it is past the end" if past else leads
+    assert table.rows == ((f"{base:020}.log", false, there, told),)
+    found = "index-past-end" if past else "ok" if leads == "its message" else "index-position"
+    assert document.final.values["finding"] == found
+    assert oracle.numbers(document.steps[0].say)[:2] == [len(data), len(entries)]
+    assert oracle.numbers(document.steps[2].say) == [slot * 8 + 4, slot * 8 + 7, false, false]
+    oracle.assert_one_thing_is_one(words_of(document))
+
+
+@pytest.mark.usefixtures("without_writers")
+@pytest.mark.parametrize("seed", range(40))
+def test_record_of_an_empty_index_says_if_the_rule_asks_for_an_entry(seed, tmp_path):
+    chance = random.Random(seed)
+    dialect = oracle.BOTH[seed % 2]
+    sizes = [chance.choice((0, 10, 700)) for _ in range(chance.randint(0, 12))]
+    interval = chance.choice((0, 100, 1000, 4096))
+    log = b"".join(oracle.encoded(dialect, n, None, b"v" * size) for n, size in enumerate(sizes))
+    (tmp_path / LOG).write_bytes(log)
+    (path := tmp_path / LOG.replace("log", "index")).write_bytes(b"")
+    config = TopicSettings(index_interval_bytes=interval)
+    document = entry.document(path, None, Topic("t", dialect=NAMED[dialect], settings=config))
+    due = oracle.due(0, oracle.places(dialect, log), interval)
+    assert document.final.values["finding"] == ("index-sparse" if due else "ok")
+    numbers = oracle.numbers(document.steps[0].say)
+    assert numbers == ([*due[0], interval, 0] if due else [interval, 0])
+    oracle.assert_one_thing_is_one(words_of(document))

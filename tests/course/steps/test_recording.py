@@ -68,8 +68,8 @@ def test_recording_that_is_too_long_gives_up_pictures_before_steps():
     assert document.steps[0].state.picture == document.final.picture == picture
     assert [step for step in document.steps if "(" in step.say] == without[:1]
     assert without[0].say == (
-        f"{56 - len(without)}. (To save room, this step and the {len(without) - 1} after it have no "
-        "picture.)"
+        f"{56 - len(without)}. (To save room, this step and the {len(without) - 1} after it have "
+        "no picture.)"
     )
     assert all(step.state.picture == picture for step in document.steps[-4:])
     assert len(render_page(document).encode()) <= PAGE_BYTES

@@ -226,12 +226,32 @@ WRONG = [
     ("murmur2 --beside 'range --help' --html x", "--help is an option of the"),
     ("murmur2 --beside 'range --member' --html x", "requires an argument"),
     ("find-offset orders-0", "which offset of orders-0?"),
+    ("murmur2 --seed 1", "No such option '--seed'"),
+    ("record --dialect kafka", "--dialect is that of a .log"),
+    ("record 00000000000000000000.index --dialect kafka", "--dialect is that of a .log"),
+    ("record --at 34", "the sample has no byte 34: it has bytes 0 to 33"),
+    ("flip --to ff", "--to is the new value of the byte at --at"),
+    ("append-roll --segment-bytes 40 some-words-of-a-long-line", "raise --segment-bytes"),
 ]
+
+DRAWN = {"sticky", "failover --switch on", "rebalance", "journey keyless"}
+
+
+def test_step_takes_a_seed_where_it_can_act_and_nowhere_else():
+    taking = {name for name in NAMES if "seed" in {one.name for one in scene_command(name).params}}
+    assert taking == {words.split()[0] for words in DRAWN}
+    for name, *words in map(str.split, DRAWN):
+        made_of = {
+            compact(scene_command(name).document([*words, "--seed", str(seed)]))
+            for seed in range(3)
+        }
+        assert len(made_of) > 1, name
 
 
 def test_step_bad_input_is_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("a-file").write_text("")
+    for name in ("a-file", "00000000000000000000.index"):
+        Path(name).write_text("")
     assert_refused(CommandLine(tmp_path / "log-dir"), tmp_path, WRONG, "step")
 
 
