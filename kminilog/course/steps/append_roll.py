@@ -31,7 +31,7 @@ from kminilog.format.message import encoded_bytes
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog, must_roll
-from kminilog.text import count
+from kminilog.text import count, numbered
 
 # ---- the names of segments
 
@@ -50,8 +50,8 @@ def ask_name(dialect: Dialect, next_offset: int, first_offset_before: int) -> As
         named_after = "the last offset of the segment before"
         others_rule += ", or of a log that rolls after the message that does not fit"
     return ask(
-        f"The segment before holds the offsets {first_offset_before} to {next_offset - 1}. Message "
-        f"{next_offset} begins a new segment. What is the name of the new segment in the "
+        f"The segment before holds {numbered(range(first_offset_before, next_offset), 'offset')}. "
+        f"Message {next_offset} begins a new segment. What is the name of the new segment in the "
         f"{dialect.name} dialect?",
         right,
         f"It is {named_after}, in 20 digits.",
@@ -252,11 +252,14 @@ class _Story:
         """Tell what an empty partition is."""
         first = segment_name(0)
         self._show(first, 0, 0)
+        first_may = ""
+        if self._dialect.named_by_previous:
+            first_may = " Only the first .log may pass it, with its second message."
         self._recording.step(
             "A partition is a directory. At first it has one segment, which is a pair of empty "
             "files. The .log is for the messages, the .index for the positions of some of them. "
-            f"No .log may be larger than segment.bytes, which is {self._limit} here. The index "
-            f"gets its next entry after more than {INTERVAL_BYTES} bytes.",
+            f"The limit of a .log is segment.bytes, which is {self._limit} here.{first_may} The "
+            f"index gets its next entry after more than {INTERVAL_BYTES} bytes.",
             values={"segment.bytes": self._limit, "next offset": 0},
             tables=[segments_table("Segments", [(first, 0, 0, 0, 0)])],
         )
@@ -280,8 +283,7 @@ class _Story:
             question = self._first("exact", _ask_exact_fit(one))
             said = (
                 f"{said}. {one.before_bytes} + {one.size_bytes} = {total}, which is exactly the "
-                f"limit, so it still fits. It goes to {where}. The next segment begins with the "
-                "next message."
+                f"limit, so it still fits. It goes to {where}. No other message fits after it."
             )
         else:
             said = f"{said}. {one.before_bytes} + {one.size_bytes} = {total}, so it fits. It "
@@ -295,7 +297,7 @@ class _Story:
             f"{one.size_bytes} = {total}, which is more than {self._limit}. So the log begins a "
             "new segment before it writes the message.",
             ask=self._first("where", _ask_where(one, self._limit)),
-            values=self._values(one, one.before_bytes),
+            values=self._values(one.before_bytes, one.offset),
             tables=[segments_table("Segments", one.segments[:-1])],
         )
         rule = f"the offset of its own first message, {one.offset}"
@@ -317,16 +319,15 @@ class _Story:
             said,
             ask=question,
             focus=[one.log, *one.entry],
-            values=self._values(one, one.log.end),
+            values=self._values(one.log.end, one.offset + 1),
             tables=[segments_table("Segments", one.segments)],
         )
 
-    def _values(self, one: Append, log_bytes: int) -> dict[str, Value]:
-        is_written = log_bytes == one.log.end
+    def _values(self, log_bytes: int, next_offset: int) -> dict[str, Value]:
         return {
             "segment.bytes": self._limit,
             "log bytes": log_bytes,
-            "next offset": one.offset + 1 if is_written else one.offset,
+            "next offset": next_offset,
         }
 
     def _show(self, base_name: str, log_end: int, index_end: int | None) -> None:
@@ -347,20 +348,24 @@ class _Story:
 
 
 def _ask_where(one: Append, limit: int) -> Ask:
-    left = count(limit - one.before_bytes, "byte")
+    left = limit - one.before_bytes
+    old = f"to byte {one.before_bytes} of the old .log"
+    wrong = {
+        old: "That is to roll after the limit is passed. But the log rolls before it writes what "
+        "does not fit.",
+        f"to byte {one.before_bytes} of a new .log": "Offsets go on from file to file. But "
+        "positions count the bytes of one file, so they begin at 0 again.",
+    }
+    if left > 0:
+        wrong[f"{count(left, 'byte')} to the old .log, the rest to a new one"] = (
+            "A message is never split. The end of the old file stays unused."
+        )
     return ask(
-        f"{one.segments[-2][0]}.log has {one.before_bytes} of {limit} bytes, and the next message "
-        f"takes {one.size_bytes}. Where does it go?",
+        f"{one.segments[-2][0]}.log has {count(one.before_bytes, 'byte')}, segment.bytes is "
+        f"{limit}, and the next message takes {one.size_bytes}. Where does it go?",
         "to byte 0 of a new .log",
         "The log checks before each message. If the message does not fit, it begins a new segment.",
-        {
-            f"to byte {one.before_bytes} of the old .log": "That is to roll after the limit is "
-            "passed. Then the old file becomes larger than segment.bytes.",
-            f"{left} to the old .log, the rest to a new one": "A message is never split. The end "
-            "of the old file stays unused.",
-            f"to byte {one.before_bytes} of a new .log": "Offsets go on from file to file. But "
-            "positions count the bytes of one file, so they begin at 0 again.",
-        },
+        wrong,
     )
 
 
@@ -370,7 +375,7 @@ def _ask_exact_fit(one: Append) -> Ask:
         f"{old}.log has {one.before_bytes} bytes. With the next message, of {one.size_bytes} "
         "bytes, it is exactly as large as segment.bytes. Where does the message go?",
         f"to byte {one.before_bytes} of this .log",
-        "A .log may reach the limit. It may not pass it.",
+        "What makes a .log exactly as large as the limit still fits.",
         {
             "to byte 0 of a new .log": "That takes the limit for a size that is not allowed. But "
             "a .log may be exactly as large as the limit.",

@@ -1,3 +1,5 @@
+import random
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +14,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 from tests.support.damage import files_of
 
 dialects = st.sampled_from([*DIALECTS.values()])
@@ -105,3 +109,74 @@ def test_append_roll_refuses_what_no_segment_can_hold():
         document(KAFKA, [b""], 3)
     with pytest.raises(ValueError, match="bytes in a step-through"):
         document(KAFKA, [bytes(60_000)] * 2, 70_000)
+
+
+NAMED = {one.name: one for one in DIALECTS.values()}
+
+
+def lines(chance: random.Random) -> list[bytes]:
+    """Return values to append: of one length, or of any."""
+    if chance.randrange(2):
+        return [b"v" * chance.randint(0, 20)] * chance.randint(1, 8)
+    return oracle.values(chance, chance.randint(1, 12), 40)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_append_roll_says_of_each_message_what_the_rule_gives(seed):
+    chance = random.Random(seed)
+    dialect = oracle.BOTH[seed % 2]
+    values = lines(chance)
+    sizes = [len(oracle.encoded(dialect, 0, None, value)) for value in values]
+    limit = max(sizes) * chance.randint(1, 3) + chance.choice((0, 0, 1, 7))
+    made = document(NAMED[dialect], values, limit)
+    held = [
+        (offset, start, size, name, number)
+        for name, messages in oracle.segments(dialect, sizes, limit)
+        for number, (offset, start, size) in enumerate(messages)
+    ]
+    steps = iter(made.steps[1:])
+    for offset, start, size, name, number in held:
+        step = next(steps)
+        if offset and number == 0:
+            check_roll(step, held[offset - 1], offset, size, limit, dialect)
+            step = next(steps)
+            rule = [offset - 1 if dialect == "documented" else offset]
+            assert oracle.numbers(step.say)[:4] == [*rule, 20, offset, 0]
+        else:
+            sums = f" {start} + {size} = {start + size}, "
+            assert f"Message {offset} takes {size} bytes.{sums}" in step.say
+            assert f"to byte {start} of {name:020}.log" in step.say
+            assert ("all the same" in step.say) == (start + size > limit)
+            assert ("exactly the limit" in step.say) == (start + size == limit)
+        assert step.state.values["next offset"] == offset + 1
+        assert step.state.values["log bytes"] == start + size
+    check_limit(made, held, limit)
+    oracle.assert_one_thing_is_one(words_of(made))
+
+
+def check_roll(step, before, offset, size, limit, dialect):
+    _, start, last_size, *_ = before
+    used = start + last_size
+    sums = f"{used} + {size} = {used + size}, which is more than {limit}."
+    assert f"Message {offset} takes {size} bytes. {sums}" in step.say
+    assert (step.state.values["next offset"], step.state.values["log bytes"]) == (offset, used)
+    for choice in step.ask.choices if step.ask else ():
+        part = re.match(r"(-?\d+) bytes? to the old", choice.answer)
+        assert not part or int(part[1]) == limit - used > 0
+        assert "becomes larger" not in choice.why
+
+
+def check_limit(made, held, limit):
+    """The first step says what may pass the limit, and nothing else does."""
+    larger = {name for _, start, size, name, _ in held if start + size > limit}
+    assert larger <= {0}
+    assert not larger or "Only the first .log may pass it" in made.steps[0].say
+    for step in made.steps:
+        if step.ask and "The segment before holds" in step.ask.question:
+            said = re.search(
+                r"holds offsets? (\d+)(?: to (\d+))?\. Message (\d+)", step.ask.question
+            )
+            first, last, offset = (int(n or said[1]) for n in said.groups())
+            name = held[offset - 1][3]
+            assert [first, last] == [min(o for o, *_, n, _ in held if n == name), offset - 1]
+    assert "begins with the next message" not in " ".join(step.say for step in made.steps)
