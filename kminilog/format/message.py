@@ -275,7 +275,9 @@ def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
         (value_length,) = _LENGTH.unpack_from(data, key_end)
         is_valid = value_length == end - value_start or (value_length == -1 and value_start == end)
     if not is_valid:
-        detail = f"key length {key_length} and value length {value_length}, but size {size}"
+        detail = f"key length {key_length}, but size {size}"
+        if dialect.has_value_length and key_length >= -1 and value_start <= end:  # it was read
+            detail = f"key length {key_length} and value length {value_length}, but size {size}"
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
     actual_crc = checksum(data)
     if actual_crc != crc:

@@ -28,7 +28,7 @@ from kminilog.format.message import (
     decode,
     encode,
 )
-from kminilog.text import count, shown
+from kminilog.text import count, numbered, shown
 
 # ---- the layout of the web pages
 
@@ -127,8 +127,8 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
     values: dict[str, Value] = {"offset": 0, "key": _text(key), "value": _text(value)}
     recording.step(
         f"A message with offset 0 in the documented dialect: a header of {KEY_START} bytes, "
-        "then the key, then the value. No field holds the length of the value. The value ends "
-        "where the message ends, and the size says where that is.",
+        "then the key, if there is one, then the value. No field holds the length of the value. "
+        "The value ends where the message ends, and the size says where that is.",
         focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
         values={**values, "bytes": len(documented)},
     )
@@ -158,16 +158,19 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
 
 
 def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> None:
+    table = _comparison(documented, kafka)
+    differing = [str(row[1]) for row in table.rows if row[2] not in ("not there", row[3])]
     recording.step(
         "The two messages, field by field. The size counts the four bytes more, and the CRC "
-        "covers them. So size and CRC differ. All other fields are the same.",
-        tables=[_comparison(documented, kafka)],
+        f"covers them. The fields that differ: {' and '.join(differing)}. All other fields that "
+        "both have are the same.",
+        tables=[table],
     )
     found = decode(DOCUMENTED, kafka)
     assert isinstance(found, Message), found  # the CRC covers the same bytes in both dialects
     question = ask(
         "A reader of the documented dialect gets the kafka bytes. What does it find?",
-        f"a value of {len(found.value or b'')} bytes",
+        f"a value of {count(len(found.value or b''), 'byte')}",
         "For this reader all bytes after the key are the value, also the four bytes of the value "
         "length.",
         {
@@ -187,12 +190,18 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
         values={"key": _text(found.key), "value": _text(found.value)},
     )
     outcome = decode(KAFKA, documented)
+    rest_bytes = len(documented) - KEY_START - len(found.key or b"")
+    taken = "the reader takes the four bytes after the key for the value length"
+    if rest_bytes < NUMBERS["value length"]:
+        taken = (
+            f"the reader looks for the value length after the key, but "
+            f"{count(rest_bytes, 'byte', 'are')} there, and it has four"
+        )
     said = "That happens to be a valid message."
     if isinstance(outcome, CorruptMessage):
         said = f"It does not fit: {outcome.fault.value}, {outcome.detail}."
     recording.step(
-        "The documented bytes, read in the kafka dialect: the reader takes the four bytes after "
-        f"the key for the value length. {said}",
+        f"The documented bytes, read in the kafka dialect: {taken}. {said}",
         focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
     )
 
@@ -220,9 +229,10 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
         {
             str(size): "That is the size, at byte 8. The pages do not say that an offset comes "
             "first.",
-            str(len(kafka)): "That is the length of the whole message. No field holds this number.",
-            "9": "That is the length of the three fields before the payload. No field holds this "
-            "number.",
+            str(len(kafka)): "That is the length of the whole message. It does not stand at byte "
+            "0.",
+            "9": "That is the length of the three fields before the payload. It does not stand at "
+            "byte 0.",
         },
     )
     recording.step(
@@ -272,9 +282,10 @@ def _say_header_by_pages(recording: Recording, kafka: bytes, found: ByPages) -> 
         focus=[ByteRange(_PAGES, 13, 17)],
         values=values,
     )
+    parts = [f"the {part.name}" for part in split_fields(KAFKA, kafka) if part.start > CRC_END]
     recording.step(
-        f"The payload would have {found.payload_bytes} bytes: they are the attributes, the key "
-        "length, the key, the value length and the value.",
+        f"The payload would have {found.payload_bytes} bytes: they are {', '.join(parts[:-1])} and "
+        f"{parts[-1]}.",
         focus=[ByteRange(_PAGES, 17, len(kafka))],
         values={**values, "payload bytes": found.payload_bytes},
     )
@@ -297,17 +308,17 @@ def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
         },
     )
     rows = tuple(
-        (name, f"{start} to {len(kafka) - 1}" if start < len(kafka) else "none", crc)
+        (name, numbered(range(start, len(kafka)), "byte"), crc)
         for name, (start, crc) in sums.items()
     )
     recording.hide(_PAGES)
     recording.step(
-        f"Only one of these CRCs is the stored {stored}: the one over all bytes from the magic to "
-        f"the end. The value alone gives {sums['the value alone'][1]}.",
+        f"The stored {stored} is the CRC-32 of all bytes from the magic to the end. The value "
+        f"alone gives {sums['the value alone'][1]}.",
         ask=question,
         focus=[ByteRange(_KAFKA, SIZE_END, len(kafka))],
         values={"stored crc": stored},
-        tables=[Table("CRC-32 of which bytes?", ("what", "bytes", "CRC-32"), rows, (0,))],
+        tables=[Table("CRC-32 of which bytes?", ("what", "which", "CRC-32"), rows, (0,))],
     )
 
 

@@ -102,8 +102,8 @@ def chosen(dialect: str, names: list[int], offset: int) -> int:
 
 
 def numbers(text: str) -> list[int]:
-    """Return the whole numbers in a sentence, in order; names of files are none."""
-    return [int(n.replace(",", "")) for n in re.findall(r"-?\b\d[\d,]*\b(?!\.\w)", text)]
+    """Return the whole numbers in a sentence, in order; names of files and algorithms are none."""
+    return [int(n.replace(",", "")) for n in re.findall(r"(?<![\w-])-?\d[\d,]*\b(?!\.\w)", text)]
 
 
 def values(chance: random.Random, count: int, longest: int) -> list[bytes]:
