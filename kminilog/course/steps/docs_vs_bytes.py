@@ -189,21 +189,24 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
         focus=[ByteRange(_KAFKA, len(kafka) - len(found.value or b""), len(kafka))],
         values={"key": _text(found.key), "value": _text(found.value)},
     )
-    outcome = decode(KAFKA, documented)
-    rest_bytes = len(documented) - KEY_START - len(found.key or b"")
-    taken = "the reader takes the four bytes after the key for the value length"
-    if rest_bytes < NUMBERS["value length"]:
-        taken = (
-            f"the reader looks for the value length after the key, but "
-            f"{count(rest_bytes, 'byte', 'are')} there, and it has four"
-        )
-    said = "That happens to be a valid message."
-    if isinstance(outcome, CorruptMessage):
-        said = f"It does not fit: {outcome.fault.value}, {outcome.detail}."
     recording.step(
-        f"The documented bytes, read in the kafka dialect: {taken}. {said}",
+        "The documented bytes, read in the kafka dialect: "
+        + _said_of_documented(documented, len(found.key or b"")),
         focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
     )
+
+
+def _said_of_documented(documented: bytes, key_bytes: int) -> str:
+    """Return what a reader of the kafka dialect finds in the bytes of the other one."""
+    outcome = decode(KAFKA, documented)
+    rest_bytes = len(documented) - KEY_START - key_bytes
+    taken = "the reader takes the four bytes after the key for the value length"
+    if rest_bytes < NUMBERS["value length"]:
+        there = count(rest_bytes, "byte", "are")
+        taken = f"a value length has four bytes, but after the key {there} there"
+    if isinstance(outcome, CorruptMessage):
+        return f"{taken}. It does not fit: {outcome.fault.value}, {outcome.detail}."
+    return f"{taken}. That happens to be a valid message."
 
 
 def _comparison(documented: bytes, kafka: bytes) -> Table:

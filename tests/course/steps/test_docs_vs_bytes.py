@@ -77,7 +77,7 @@ def test_docs_vs_bytes_says_what_the_bytes_of_both_dialects_are(seed):
     (other,) = [say for say in said if say.startswith("The documented bytes, read")]
     if len(value) < 4:
         there = "1 byte is" if len(value) == 1 else f"{len(value)} bytes are"
-        assert f"but {there} there, and it has four" in other
+        assert f"has four bytes, but after the key {there} there" in other
         assert " and value length" not in other
     else:
         assert "takes the four bytes after the key" in other
