@@ -5,7 +5,7 @@
 Source: S1 5.2 and 5.3: which file holds the number in a name depends on the dialect.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kminilog.course.steps.document import Bar, Document, Picture, PictureLane, Table
 from kminilog.course.steps.find_offset import Search, tried
@@ -13,7 +13,7 @@ from kminilog.course.steps.recording import Recording, ask, question_with_enough
 from kminilog.format.names import segment_name
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.text import count
+from kminilog.text import count, numbered
 
 _OUT_OF_RANGE = "out of range"
 
@@ -28,13 +28,16 @@ def document(reader: PartitionReader) -> Document:
     if not reader.segments():
         raise ValueError(f"{partition} has no segment, so there is nothing to search")
     recording = Recording("edges", f"Which segment holds the offsets at the edges of {partition}")
-    _tell_segments(recording, reader)
+    places = list(edges(reader))
+    offsets = [offset for offset, _ in places]
+    _tell_segments(recording, reader, offsets)
     rows: list[tuple[int, str, str]] = []
-    for offset, where in edges(reader):
+    for offset, where in places:
         search = tried(reader, offset)
         answer = search.segment.name if search.found else _OUT_OF_RANGE
         rows.append((offset, where, answer))
-        _record(recording, search, where, answer, tuple(rows))
+        picture = _picture(reader, offsets, offset, answer)
+        _record(recording, search, answer, tuple(rows), picture)
     return recording.document()
 
 
@@ -62,10 +65,11 @@ def edges(reader: PartitionReader) -> Iterator[tuple[int, str]]:
 def _record(
     recording: Recording,
     search: Search,
-    where: str,
     answer: str,
     rows: tuple[tuple[int, str, str], ...],
+    picture: Picture,
 ) -> None:
+    where = rows[-1][1]
     names = [segment.base_offset for segment in search.reader.segments()]
     slot = names.index(search.segment.base_offset)
     near = names[max(slot - 1, 0) : slot + 2]
@@ -84,44 +88,45 @@ def _record(
         ask=question_with_enough_choices(question),
         values={"offset": search.offset, "segment": answer if search.found else None},
         tables=[Table("Edges", ("offset", "what it is", "segment"), rows, (len(rows) - 1,))],
-        picture=_picture(search.reader, search.offset, answer),
+        picture=picture,
     )
 
 
-def _tell_segments(recording: Recording, reader: PartitionReader) -> None:
+def _tell_segments(recording: Recording, reader: PartitionReader, offsets: Sequence[int]) -> None:
     """Say what is there before the first question."""
     names = [segment_name(segment.base_offset) for segment in reader.segments()]
     rule = "below" if reader.dialect.named_by_previous else "not above"
     recording.step(
-        f"{reader.topic_partition} has {count(len(names), 'segment')}, and holds the offsets "
-        f"{reader.log_start_offset} to {reader.log_end_offset - 1}. In the {reader.dialect.name} "
-        f"dialect, a search takes the segment with the greatest name {rule} the offset. Mistakes "
-        "are likely at the edges: near a name, and at both ends of the log.",
+        f"{reader.topic_partition} has {count(len(names), 'segment')}, and holds {_held(reader)}. "
+        f"In the {reader.dialect.name} dialect, a search takes the segment with the greatest name "
+        f"{rule} the offset. If there is none, it takes the first one. Mistakes are likely at the "
+        "edges: near a name, and at both ends of the log.",
         values={"log start": reader.log_start_offset, "log end": reader.log_end_offset},
         tables=[Table("Segments", ("slot", "name"), tuple(enumerate(names)))],
-        picture=_picture(reader, None, ""),
+        picture=_picture(reader, offsets, None, ""),
     )
 
 
-def _picture(reader: PartitionReader, offset: int | None, answer: str) -> Picture:
-    """Return the segments on the axis of offsets, and where the offset of the search is."""
-    first, end = reader.log_start_offset - 1, reader.log_end_offset + 2
-    names = [segment.base_offset for segment in reader.segments()]
-    starts = [max(name + reader.dialect.named_by_previous, first) for name in names]
+def _held(reader: PartitionReader) -> str:
+    return numbered(range(reader.log_start_offset, reader.log_end_offset), "offset")
+
+
+def _picture(
+    reader: PartitionReader, offsets: Sequence[int], offset: int | None, answer: str
+) -> Picture:
+    """Return the segments on the axis of offsets, and where the offset of the search is.
+
+    The axis has room for all `offsets` that are searched.
+    """
+    segments, log_end = reader.segments(), reader.log_end_offset
+    first, end = min(reader.log_start_offset, *offsets), max(log_end, *offsets) + 1
+    starts = [segment.first_offset for segment in segments]
     bars = [
-        Bar(
-            start,
-            max(stop, start),
-            segment_name(name),
-            "here" if segment_name(name) == answer else "",
-        )
-        for name, start, stop in zip(
-            names, starts, [*starts[1:], reader.log_end_offset], strict=True
-        )
+        Bar(start, max(stop, start), one.name, "here" if one.name == answer else "")
+        for one, start, stop in zip(segments, starts, [*starts[1:], log_end], strict=True)
     ]
     if offset is not None:
-        at = min(max(offset, first), end)
-        bars.append(Bar(at, at, str(offset), key="offset"))
+        bars.append(Bar(offset, offset, str(offset), key="offset"))
     return Picture(
         "The segments by the offsets that they hold",
         (PictureLane("offsets", first, end, tuple(bars)),),
@@ -146,11 +151,13 @@ def _wrong(search: Search, name: int) -> str:
 
 
 def _right(search: Search) -> str:
+    reader, offset = search.reader, search.offset
+    if not search.found and reader.log_start_offset <= offset < reader.log_end_offset:
+        return "It is in a gap of the log: no message has it."
     if not search.found:
-        start, end = search.reader.log_start_offset, search.reader.log_end_offset
-        return f"The log holds the offsets {start} to {end - 1}."
-    rule = "below" if search.reader.dialect.named_by_previous else "not above"
+        return f"The log holds {_held(reader)}."
+    rule = "below" if reader.dialect.named_by_previous else "not above"
     return (
-        f"It has the greatest name {rule} {search.offset}. If there is no such name, it is the "
+        f"It has the greatest name {rule} {offset}. If there is no such name, it is the "
         "first segment."
     )

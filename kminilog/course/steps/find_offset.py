@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from kminilog.course.steps.document import ByteRange, Document, Field, Picture, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Picture, Table, Value
 from kminilog.course.steps.field_layout import index_fields, message_fields
 from kminilog.course.steps.recorded_search import HeaderRead, Probe, Trace
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
@@ -26,7 +26,7 @@ from kminilog.storage.files import open_regular
 from kminilog.storage.lookup import ENTRIES, NAMES, segment_slot
 from kminilog.storage.partition_reader import Found, PartitionReader
 from kminilog.storage.segment import Segment
-from kminilog.text import count, shown_in
+from kminilog.text import count, numbered, shown_in
 
 _SHOWN_ROWS = 9
 
@@ -185,10 +185,9 @@ def _names_table(names: Sequence[int], slot: int | None) -> Table:
 
 
 _SHOWN_ENTRIES = 64
-_WHOLE_FILE = (
-    "That reads the file from its beginning. It finds the message, but does not use the index."
-)
+_WHOLE_FILE = "That reads the file from its beginning, and does not use the index."
 _IN_ENTRY = "That is the position in the entry."
+_NOT_THERE = "The message of this entry is not there."
 _PROBED = ("entry", "relative offset", "position", "then")
 
 
@@ -206,11 +205,12 @@ def record_entries(recording: Recording, search: Search) -> None:
         "relative offset": relative,
     }
     every = range(len(entries))
+    wanted = f"The search wants the greatest entry that is not above {relative}."
     recording.step(
         f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes. It is sparse, "
         "so not every message has an entry. Its offsets are relative to the number in the file "
-        f"name: {search.offset} - {segment.base_offset} = {relative}. The search wants the "
-        f"greatest entry that is not above {relative}.",
+        f"name: {search.offset} - {segment.base_offset} = {relative}. "
+        f"{wanted if entries else 'Here the search has none to choose from.'}",
         values=values,
         tables=[_entries_table(entries, None, taken)],
         picture=_entries_picture(segment, entries, every, every, None),
@@ -250,41 +250,59 @@ def _record_entry(
 ) -> None:
     entries = segment.index.entries()
     taken, _ = segment.index.lookup(search.offset)
-    entry = search.found.located.index_entry if search.found else taken
-    start = entry.position if entry else 0
+    stands = search.stands
+    start = stands[0].position if stands else None
     slot = entries.index(taken) if taken else None
     if taken is None:
-        said = "No entry is low enough, so the walk begins at byte 0 of the log."
-    elif entry is None:
+        said = f"No entry is low enough, so {_begins(search)}."
+    elif start != taken.position:
         said = (
             f"The search takes entry {taken.relative_offset}, {taken.position}. But the message of "
-            "this entry is not there. A search never trusts an index, so the walk begins at byte "
-            "0."
+            f"this entry is not there. A search never trusts an index, so {_begins(search)}."
         )
     else:
         said = (
-            f"The search takes entry {entry.relative_offset}, {entry.position}. The message with "
-            f"offset {segment.base_offset + entry.relative_offset} begins at byte {entry.position} "
-            "of the log, and the walk begins there."
+            f"The search takes entry {taken.relative_offset}, {taken.position}. The message with "
+            f"offset {segment.base_offset + taken.relative_offset} begins at byte {start} of the "
+            "log, and the walk begins there."
         )
-    wrong = {"0": _WHOLE_FILE}
-    if slot is not None and slot + 1 < len(entries):
-        wrong[str(entries[slot + 1].position)] = (
-            "That is the position in the next entry. A walk goes forward only, so it would miss "
-            "the message."
-        )
-    if entry:
-        wrong[str(entry.relative_offset)] = "That is the relative offset, not the position."
-    question = ask("At which byte of the log does the walk begin?", str(start), _IN_ENTRY, wrong)
     taken_range = range(0) if slot is None else range(slot, slot + 1)
     recording.step(
         said,
-        ask=question_with_enough_choices(question),
+        ask=None if start is None else _ask_where_it_begins(entries, slot, start),
         focus=[] if slot is None else recording.in_view(_of_entry(segment.index.path.name, slot)),
         values={**values, "walk begins at byte": start},
         tables=[_entries_table(entries, slot, taken)],
         picture=_entries_picture(segment, entries, taken_range, taken_range, slot),
     )
+
+
+def _begins(search: Search) -> str:
+    """Return where a walk begins that has no entry to begin at."""
+    if search.stands:
+        return "the walk begins at byte 0 of the log"
+    log_bytes = count(search.segment.file_bytes, "byte")
+    return (
+        f"the walk would begin at byte 0 of the log. But it has {log_bytes}, so no message is there"
+    )
+
+
+def _ask_where_it_begins(entries: Sequence[IndexEntry], slot: int | None, start: int) -> Ask | None:
+    """Ask at which byte a walk begins; `slot` is that of the entry which the search takes."""
+    wrong = {"0": _WHOLE_FILE}
+    why = "No entry is low enough, so nothing can be skipped."
+    if slot is not None:
+        taken = entries[slot]
+        why = _IN_ENTRY if start == taken.position else _NOT_THERE
+        wrong[str(taken.position)] = f"{_IN_ENTRY} {_NOT_THERE}"
+        wrong[str(taken.relative_offset)] = "That is the relative offset, not the position."
+        if slot + 1 < len(entries):
+            wrong[str(entries[slot + 1].position)] = (
+                "That is the position in the next entry. It is for a greater offset, and a walk "
+                "goes forward only."
+            )
+    question = ask("At which byte of the log does the walk begin?", str(start), why, wrong)
+    return question_with_enough_choices(question)
 
 
 def _entries_picture(
@@ -357,8 +375,8 @@ def record_walk(recording: Recording, search: Search) -> None:
     left_out = len(passed) - 2 * _SHOWN_AT_EACH_END
     drawn = partial(_walk_picture, search, segment)
     for number, stand in enumerate(passed):
-        offset, size, *_ = stand.fields
-        recording.spend(reads=1, bytes=SIZE_END + size)
+        offset = stand.fields[0]
+        recording.spend(reads=1, bytes=_end(stand, segment) - stand.position)
         if left_out > 1 and _SHOWN_AT_EACH_END <= number < len(passed) - _SHOWN_AT_EACH_END:
             if number == _SHOWN_AT_EACH_END:
                 recording.step(
@@ -372,23 +390,41 @@ def record_walk(recording: Recording, search: Search) -> None:
         add = partial(_add_log, recording, segment, [stand], CRC_END)
         with recording.shown_alone(header, add) as focus:
             recording.step(
-                f"The message at byte {stand.position} has offset {offset}, not {search.offset}. "
-                "Its size "
-                f"is {size}, so the next message begins {SIZE_END + size} bytes later.",
+                _said_of_stand(search, segment, stand),
                 focus=focus,
-                values={"byte": stand.position, "offset there": offset, "size": size},
+                values={"byte": stand.position, "offset there": offset, "size": stand.fields[1]},
                 picture=drawn(number),
             )
     _record_result(recording, search, segment)
 
 
+def _end(stand: HeaderRead, segment: Segment) -> int:
+    """Return where the message ends at which a walk stood; a torn one, with the file."""
+    return min(stand.position + SIZE_END + stand.fields[1], segment.file_bytes)
+
+
+def _said_of_stand(search: Search, segment: Segment, stand: HeaderRead) -> str:
+    """Return what a walk learns of a message that is not the one it looks for."""
+    offset, size, *_ = stand.fields
+    rest_bytes = segment.file_bytes - stand.position
+    if SIZE_END + size > rest_bytes:
+        return (
+            f"At byte {stand.position} a message with offset {offset} begins. By its size it has "
+            f"{SIZE_END + size} bytes, but only {rest_bytes} are there. It is not whole, so the "
+            "log ends before it."
+        )
+    said = f"The message at byte {stand.position} has offset {offset}, not {search.offset}. "
+    if offset > search.offset:
+        return f"{said}Offsets only rise, so the walk ends here."
+    return f"{said}Its size is {size}, so the walk goes on {SIZE_END + size} bytes later."
+
+
 def _walk_picture(search: Search, segment: Segment, now: int | None) -> Picture | None:
     """Return the walk as it stands at one of its messages."""
-    spans = [(s.position, s.position + SIZE_END + s.fields[1], s.fields[0]) for s in search.stands]
+    spans = [(stand.position, _end(stand, segment), stand.fields[0]) for stand in search.stands]
     if not spans:
         return None
-    name, log_bytes = segment.log_path.name, segment.file_bytes
-    return walk_picture(name, spans, now, max(log_bytes, spans[-1][1]))
+    return walk_picture(segment.log_path.name, spans, now, segment.file_bytes)
 
 
 def _record_result(recording: Recording, search: Search, segment: Segment) -> None:
@@ -400,7 +436,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     }
     if search.found is None:
         start, end = reader.log_start_offset, reader.log_end_offset
-        said = f"is not in the log, which holds the offsets {start} to {end - 1}"
+        said = f"is not in the log, which holds {numbered(range(start, end), 'offset')}"
         if start <= search.offset < end:
             said = "is in a gap of the log: no message has it"
         recording.step(
@@ -414,8 +450,8 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     recording.spend(reads=1, bytes=message.length_bytes)
     recording.step(
         f"Found: offset {message.offset} begins at byte {position}. The walk read "
-        f"{count(located.scanned_messages, 'message')}, which are {located.scanned_bytes} bytes. "
-        "The key "
+        f"{count(located.scanned_messages, 'message')}, {count(located.scanned_bytes, 'byte')} in "
+        "all. The key "
         f"is {shown_in(message.key, 70)}, its value {shown_in(message.value, 70)}.",
         focus=recording.in_view(
             ByteRange(segment.log_path.name, position, position + message.length_bytes)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from kminilog.course.steps.document import Arrow, Bar, Picture, PictureLane
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry
+from kminilog.text import count, numbered
 
 _SHOWN_SLOTS = 24
 _SHOWN_DIGITS = 6
@@ -74,8 +75,8 @@ def entries_picture(
     end = entries[left.stop].position if left.stop < len(entries) else log_bytes
     start = min(start, log_bytes)  # an index that is wrong may point anywhere
     end = max(start, min(end, log_bytes))
-    bar = Bar(start, end, f"{end - start} bytes", "offset", key="left of log")
-    lanes.append(PictureLane(log, 0, log_bytes, (bar,), f"{log_bytes} bytes", log))
+    bar = Bar(start, end, count(end - start, "byte"), "offset", key="left of log")
+    lanes.append(PictureLane(log, 0, log_bytes, (bar,), count(log_bytes, "byte"), log))
     return Picture(f"The entries of {index}, and the bytes of the log", tuple(lanes))
 
 
@@ -101,7 +102,7 @@ def walk_picture(
         for number, (first, last, offset) in enumerate(stands)
     )
     passed = Bar(start, end, "", "offset", "passed")
-    whole = PictureLane(log, 0, log_bytes, (passed,), f"{log_bytes} bytes", log)
-    name = f"bytes {start} to {end - 1}"
-    part = PictureLane(name, start, end, bars, f"{end - start} bytes", log)
+    whole = PictureLane(log, 0, log_bytes, (passed,), count(log_bytes, "byte"), log)
+    name = numbered(range(start, end), "byte")
+    part = PictureLane(name, start, end, bars, count(end - start, "byte"), log)
     return Picture("The walk", (whole, part), (Arrow(0, start, 1, start), Arrow(0, end, 1, end)))
