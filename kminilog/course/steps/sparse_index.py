@@ -65,8 +65,8 @@ def _tell_files(recording: Recording, written: Written, interval_bytes: int) -> 
     recording.step(
         "The index of a segment says where some of its messages begin. So a search does not have "
         "to read the .log from byte 0. The index is sparse. A message gets an entry only if it "
-        f"begins more than index.interval.bytes after the last entry. That is {interval_bytes} "
-        "bytes here, and 4096 by default.",
+        "begins more than index.interval.bytes after the last entry, or after the beginning. That "
+        f"is {count(interval_bytes, 'byte')} here, and 4096 by default.",
         values={"index.interval.bytes": interval_bytes, "partition": str(PARTITION)},
     )
 
@@ -109,8 +109,7 @@ def _said(written: Written, one: Placed, interval_bytes: int) -> str:
             f"{said}. The first message never gets an entry, because a search without an entry "
             "begins there anyway."
         )
-    last = f"the last entry, at {one.last_indexed}" if one.last_indexed else "the beginning"
-    said += f", {count(one.distance_bytes, 'byte')} after {last}. That is "
+    said += f", {_far(one)}. That is "
     if one.entry:
         return (
             f"{said}more than {interval_bytes}, so it gets an entry of {ENTRY_SIZE_BYTES} bytes. "
@@ -119,6 +118,12 @@ def _said(written: Written, one: Placed, interval_bytes: int) -> str:
         )
     exactly = "exactly" if one.distance_bytes == interval_bytes else "not more than"
     return f"{said}{exactly} {interval_bytes}, so it gets no entry."
+
+
+def _far(one: Placed) -> str:
+    """Return how far a message begins after the last entry, or after the beginning."""
+    last = f"the last entry, at {one.last_indexed}" if one.last_indexed else "the beginning"
+    return f"{count(one.distance_bytes, 'byte')} after {last}"
 
 
 def _message_table(written: Written, slot: int) -> Table:
@@ -141,8 +146,8 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
         f"{relative}, {one.position}",
         "The offset is relative to the number in the file name. So 4 bytes are enough for it.",
         {
-            f"{one.offset}, {one.position}": "That is the absolute offset, which needs 8 bytes. "
-            "The entry holds the offset relative to the number in the file name.",
+            f"{one.offset}, {one.position}": "That is the absolute offset. The entry holds "
+            "the offset relative to the number in the file name.",
             f"{others}, {one.position}": f"That is the entry in the {other.name} dialect, in which "
             "the file has another name.",
             f"{relative}, {end}": "That is the byte where the message ends. A reader must know "
@@ -155,15 +160,13 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
 
 def _ask_exact(one: Placed) -> Ask:
     return ask(
-        f"Message {one.offset} begins exactly {one.distance_bytes} bytes after the last entry. "
-        "Does it get an index entry?",
+        f"Message {one.offset} begins exactly {_far(one)}. Does it get an index entry?",
         "no, it must be more",
         "The rule asks for more than index.interval.bytes.",
         {
             "yes, the interval is full": "That would be right if the rule were: at least the "
             "interval. But the rule is: more than the interval.",
-            "yes, every message gets one": "Then the index would not be sparse, and a search "
-            "would take longer.",
+            "yes, every message gets one": "Then the index would not be sparse.",
         },
     )
 
@@ -198,7 +201,7 @@ def _tell_result(recording: Recording, written: Written, interval_bytes: int) ->
     ]
     recording.step(
         f"The .index has {count(len(entries), 'entry')} for {count(len(positions), 'message')}: "
-        f"{len(written.index_data)} bytes for {len(written.log_data)} bytes of .log. The same "
+        f"{count(len(written.index_data), 'byte')} for {len(written.log_data)} of .log. The same "
         f"rule, applied to the .log again, gives {agrees} entries. So a lost index can be rebuilt.",
         ask=_ask_size(written, interval_bytes),
         values={

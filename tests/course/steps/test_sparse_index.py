@@ -1,3 +1,6 @@
+import random
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +12,12 @@ from kminilog.errors import SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.index_entry import decode_entries, due_entries
 from kminilog.format.message import scan
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 from tests.support.damage import index_entries, message_positions, offsets_in
 
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
+NAMED = {one.name: one for one in DIALECTS.values()}
 intervals = st.one_of(st.integers(0, 500), st.sampled_from([248, 249, 300, 497, 4096]))
 
 
@@ -103,3 +109,45 @@ def test_sparse_index_refuses_impossible_numbers():
 def test_sparse_index_shows_as_many_messages_as_it_takes(dialect):
     done = made(dialect, 0, MOST_MESSAGES)
     assert done.final.values["messages"] == MOST_MESSAGES
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_sparse_index_says_of_each_message_what_the_rule_by_hand_gives(seed):
+    chance = random.Random(seed)
+    dialect = oracle.BOTH[seed % 2]
+    interval = chance.choice((0, 1, 39, 40, 41, 248, 249, 497, 4096, chance.randrange(900)))
+    done = made(NAMED[dialect], interval, chance.choice((1, 2, 14, 30, 100)))
+    log = done.files[0].data
+    base, held = int(done.files[0].name[:20]), oracle.places(dialect, log)
+    due = dict(oracle.due(base, held, interval))
+    assert [tuple(row[1:3]) for row in done.final.tables[0].rows] == [*due.items()]
+    indexed = {0: 0} | {base + relative: position for relative, position in due.items()}
+    for step in done.steps:
+        if (said := re.match(r"Message (\d+) begins at byte (\d+)", step.say)) and said[2] != "0":
+            place = next(one for one in held if one.offset == int(said[1]))
+            last = max(at for offset, at in indexed.items() if offset < place.offset)
+            far = [place.start - last, *([last] if last else [])]
+            numbers = oracle.numbers(step.say.partition(" (To save")[0])
+            assert numbers[: 3 + len(far)] == [place.offset, place.start, *far, interval]
+            assert ("gets an entry of" in step.say) == (place.offset in indexed)
+            if place.offset in indexed:
+                entry = [place.offset - base, place.start]
+                assert numbers[-2:] == entry
+    oracle.assert_one_thing_is_one(words_of(done))
+    check_gap(done, held)
+
+
+def check_gap(done, held):
+    """What is left out is in the middle, and the step after it says how many there are."""
+    shown = [int(n) for s in done.steps for n in re.findall(r"^Message (\d+) begins", s.say)]
+    if len(shown) < len(held):
+        at = next(n for n in range(1, len(shown)) if shown[n] != shown[n - 1] + 1)
+        told = next(step.say for step in done.steps if step.say.startswith(f"Message {shown[at]} "))
+        assert f"(To save room, {shown[at] - shown[at - 1] - 1} steps before this one are" in told
+    assert shown[-1] == held[-1].offset
+    assert any("in both dialects" in s.say for s in done.steps) == bool(done.final.tables[0].rows)
+
+
+def test_sparse_index_asks_after_the_beginning_where_no_entry_is_before():
+    questions = [step.ask.question for step in made().steps if step.ask]
+    assert "Message 368771 begins exactly 248 bytes after the beginning." in questions[0]
