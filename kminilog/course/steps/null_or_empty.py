@@ -111,8 +111,7 @@ def _say_keys(recording: Recording, dialect: Dialect, made: dict[str, KeyAndValu
     )
     recording.step(
         "An empty key is a key that has 0 bytes. Its key length is 0, and no key bytes follow. "
-        f"Only the fields {_differences(dialect, none, empty)} differ from the message without a "
-        "key.",
+        f"From the message without a key differ only {_differences(dialect, none, empty)}.",
         ask=question,
         focus=[_focus(dialect, empty, "key length")],
         values=empty.told,
@@ -208,9 +207,9 @@ def _say_null_value(recording: Recording, dialect: Dialect, made: dict[str, KeyA
         },
     )
     recording.step(
-        "A null value has the value length -1, and no bytes follow. Only the fields "
-        f"{_differences(dialect, made['empty value'], null)} differ from the empty value. Kafka's "
-        "log compaction deletes a key whose value is null. An empty value deletes nothing.",
+        "A null value has the value length -1, and no bytes follow. From the empty value differ "
+        f"only {_differences(dialect, made['empty value'], null)}. Kafka's log compaction deletes "
+        "a key whose value is null. An empty value deletes nothing.",
         ask=question,
         focus=[_focus(dialect, null, "value length")],
         values=null.told,
@@ -274,7 +273,7 @@ def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Key
 
 def _differences(dialect: Dialect, one: KeyAndValue, other: KeyAndValue) -> str:
     mine, theirs = _parts(dialect, one), _parts(dialect, other)
-    return " and ".join(name for name in mine if mine[name].data != theirs[name].data)
+    return " and ".join(f"the {name}" for name in mine if mine[name].data != theirs[name].data)
 
 
 def _focus(dialect: Dialect, one: KeyAndValue, name: str) -> ByteRange:
