@@ -37,7 +37,7 @@ from kminilog.format.message import (
     is_next_message,
 )
 from kminilog.settings import TopicSettings
-from kminilog.text import shown
+from kminilog.text import agreeing, count, shown
 from kminilog.verification.segment_checks import check_segment
 
 # ---- every change, and what the checks of a message say
@@ -317,7 +317,8 @@ def _because(outcome: Outcome, available_bytes: int) -> str:
     if isinstance(outcome, Message):
         return f"its offset is {outcome.offset}, and every check passes"
     if isinstance(outcome, NeedMoreBytes):
-        return f"{outcome.needed_bytes} bytes are needed, {available_bytes} are there"
+        needed = count(outcome.needed_bytes, "byte", "are")
+        return f"{needed} needed, {available_bytes} {agreeing('are', available_bytes)} there"
     return outcome.detail
 
 
@@ -325,10 +326,13 @@ def _say_totals(recording: Recording, flipped: _Flipped) -> None:
     by_field = {part.name: counts(part, flipped.letters) for part in flipped.parts}
     total = sum(by_field.values(), Counter[str]())
     changes = len(flipped.data) * 255
+    unnoticed = by_field["offset"][VALID]
+    are_others = total[VALID] > unnoticed  # a shorter message with the same CRC
+    these = f"Of these, {unnoticed:,} are changes" if are_others else "These are the changes"
     question = ask(
         f"Of all {changes:,} changes, how many does no check of the message notice?",
         f"{total[VALID]:,}",
-        "8 * 255. These are all changes of the offset, and no others.",
+        f"All 8 * 255 changes of the offset{', and those of the size' if are_others else ''}.",
         {
             "0": "The CRC detects every change of a byte that it covers. It does not cover all "
             "bytes.",
@@ -346,8 +350,8 @@ def _say_totals(recording: Recording, flipped: _Flipped) -> None:
     values: dict[str, Value] = {"changes": changes}
     values.update((meaning, total[code]) for code, meaning in _ANSWERS.items())
     recording.step(
-        f"Of {changes:,} changes, the checks of a message notice all but {total[VALID]:,}. These "
-        "are the changes of the offset. The engine checks size, magic, lengths and CRC, in this "
+        f"Of {changes:,} changes, the checks of a message notice all but {total[VALID]:,}. "
+        f"{these} of the offset. The engine checks size, magic, lengths and CRC, in this "
         "order. It names the first one that is wrong.",
         ask=question,
         values=values,

@@ -1,3 +1,5 @@
+import random
+import re
 from collections import Counter
 from zlib import crc32
 
@@ -17,6 +19,8 @@ from kminilog.course.steps.flip import (
 )
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import CorruptMessage, Message, decode, encode
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 dialects = st.sampled_from(list(DIALECTS.values()))
 keys = st.none() | st.binary(max_size=12)
@@ -145,3 +149,94 @@ def test_flip_of_a_long_message_is_refused():
     assert len(all_letters(KAFKA, document(KAFKA, None, longest).files[0].data)) == 256
     with pytest.raises(ValueError, match="257 bytes"):
         document(KAFKA, None, longest + b"\0")
+
+
+# ---- what is said, beside an oracle
+
+NAMED = {one.name: one for one in DIALECTS.values()}
+
+
+def verdict_by_hand(dialect, data):
+    """Return what the first check that fails says: size, magic, lengths, CRC."""
+    size, crc = int.from_bytes(data[8:12], signed=True), int.from_bytes(data[12:16])
+    smallest = 10 + 4 * (dialect == "kafka")
+    if size < smallest:
+        return "bad-length"
+    if 12 + size > len(data):
+        return "unfinished"
+    body = data[16 : 12 + size]
+    if body[0]:
+        return "bad-magic"
+    key_length = int.from_bytes(body[2:6], signed=True)
+    left = len(body) - 6 - max(key_length, 0) - 4 * (dialect == "kafka")
+    if key_length < -1 or left < 0:
+        return "bad-length"
+    if dialect == "kafka":
+        value_length = int.from_bytes(body[len(body) - left - 4 :][:4], signed=True)
+        if value_length != left and (value_length, left) != (-1, 0):
+            return "bad-length"
+    return "a valid message" if crc32(body) == crc else "bad-crc"
+
+
+def with_a_tail_that_keeps_the_crc(head):
+    """Return some bytes with four more, which give the same CRC-32 as without them."""
+    table = [crc32(bytes([n])) ^ crc32(b"\0") for n in range(256)]
+    state = crc32(head) ^ 0xFFFFFFFF
+    wanted = state
+    for _ in range(4):
+        slot = next(n for n, one in enumerate(table) if one >> 24 == wanted >> 24)
+        wanted = (wanted ^ table[slot]) << 8 & 0xFFFFFFFF | slot
+    return head + (wanted ^ state).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_flip_says_what_the_checks_by_hand_say(seed):
+    chance = random.Random(seed)
+    dialect = oracle.BOTH[seed % 2]
+    key, value = chance.choice((None, b"", b"k")), chance.randbytes(chance.choice((0, 1, 3)))
+    if seed == 0:  # its value may end four bytes earlier
+        body = with_a_tail_that_keeps_the_crc(b"\0\0\xff\xff\xff\xffvalue")
+        key, value = None, body[6:]
+    data = oracle.encoded(dialect, 0, key, value)
+    at, new = chance.randrange(len(data)), chance.randrange(256)
+    new ^= new == data[at]
+    made = document(NAMED[dialect], key, value, at, new)
+    fields = [(f.start, f.end, f.name) for f in made.fields if f.file == "message"]
+    totals = Counter()
+    for slot, letters in enumerate(made.what_if.outcomes):
+        name = next(name for start, end, name in fields if start <= slot < end)
+        totals.update((name, made.what_if.meanings[letter]) for letter in letters)
+    for slot, byte in [(at, new), *((chance.randrange(len(data)), n) for n in range(0, 256, 3))]:
+        told = made.what_if.meanings[made.what_if.outcomes[slot][byte]]
+        by_hand = verdict_by_hand(dialect, change(data, slot, byte))
+        assert told == ("unchanged" if byte == data[slot] else by_hand)
+    check_changes(made, dialect, data, (at, new))
+    unnoticed = {name: n for (name, told), n in totals.items() if told == "a valid message"}
+    changes, noticed = len(data) * 255, sum(unnoticed.values())
+    (said,) = [s.say for s in made.steps if "the checks of a message notice all but" in s.say]
+    others = noticed > unnoticed["offset"]
+    assert oracle.numbers(said) == [changes, noticed, *([2040] if others else [])]
+    assert ("These are the changes of the offset" in said) == (set(unnoticed) == {"offset"})
+    assert others == (seed == 0)
+    oracle.assert_one_thing_is_one(words_of(made))
+
+
+def check_changes(made, dialect, data, own):
+    """Compare each change that a step shows with what the checks say of it."""
+    meant = {
+        "reads a valid message": "a valid message",
+        "needs more bytes": "unfinished",
+        "lengths are not possible": "bad-length",
+        "knows no such version": "bad-magic",
+        "CRC does not match": "bad-crc",
+    }
+    seen = []
+    for step in made.steps:
+        said = re.match(r"Byte (\d+), in the ([a-z ]+), changes from (..) to (..)\.", step.say)
+        if said:
+            at, old, new = int(said[1]), int(said[3], 16), int(said[4], 16)
+            seen.append((at, new))
+            assert data[at] == old
+            told = [meaning for words, meaning in meant.items() if words in step.say]
+            assert told == [verdict_by_hand(dialect, change(data, at, new))]
+    assert seen[0] == own
