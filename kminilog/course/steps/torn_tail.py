@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
-from kminilog.course.steps.recording import Recording, ask
+from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import (
     PARTITION,
     add_index,
@@ -56,7 +56,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.recovery import Decision, RecoveryPlan, carry_out, plan_recovery
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScan, scan_segment
-from kminilog.text import count
+from kminilog.text import agreeing, count, numbered
 
 # ---- a process dies in an append
 
@@ -226,21 +226,25 @@ def said_of_torn(outcome: Outcome, position: int, end: int) -> str:
     )
 
 
-def ask_what_to_read(first: str, recovery_point: int) -> Ask:
+def ask_what_to_read(first: str, recovery_point: int, *, has_earlier: bool) -> Ask:
     """Ask what a recovery reads; `first` is the segment that holds the recovery point."""
+    wrong = {
+        "only the last message": "To know where the last message begins, recovery must read "
+        "the messages before it.",
+        "no .log, the index says where it ends": "The index is sparse, so it may have no "
+        "entry for the last messages. Only the .log has all of them.",
+    }
+    if has_earlier:
+        wrong["all .log files"] = (
+            "Messages that were flushed cannot be torn. So recovery does not have to read the "
+            "whole log after a crash."
+        )
     return ask(
         f"The log is opened again. The recovery point is {recovery_point}. What must recovery "
         "read?",
         f"{first}.log and all later ones",
         "All messages before the segment with the recovery point are on the disk for certain.",
-        {
-            "all .log files": "Messages that were flushed cannot be torn. So recovery does not "
-            "have to read the whole log after a crash.",
-            "only the last message": "To know where the last message begins, recovery must read "
-            "the messages before it.",
-            "no .log, the index says where it ends": "The index is sparse, so it may have no "
-            "entry for the last messages. Only the .log has all of them.",
-        },
+        wrong,
     )
 
 
@@ -262,26 +266,30 @@ def ask_outcome(file: str, position: int, end: int) -> Ask:
     )
 
 
-def ask_decision(crash: Crash, valid_bytes: int) -> Ask:
+def ask_decision(crash: Crash, valid_bytes: int) -> Ask | None:
     """Ask where recovery cuts a log with a torn tail."""
     wrong = {
         "nowhere, the next message goes after these bytes": "Then every reader would stop before "
         "these bytes, and never reach the next message.",
-        f"at byte {crash.torn_start + crash.message_bytes}, where the message would end": "That "
-        "trusts the size of a message that is not whole. The file would become longer, with zeros "
-        "at its end.",
     }
+    if crash.cut_bytes >= SIZE_END:  # else nobody knows the size
+        end = crash.torn_start + crash.message_bytes
+        wrong[f"at byte {end}, where the message would end"] = (
+            "That trusts the size of a message that is not whole. The file would become longer, "
+            "with zeros at its end."
+        )
     if valid_bytes:
         wrong["at byte 0, the file is broken"] = (
             "That loses whole messages, which were acknowledged."
         )
-    return ask(
+    question = ask(
         f"No whole message follows the torn message in {crash.torn_name}.log. Where does recovery "
         "cut the file?",
         f"at byte {valid_bytes}, where the last whole message ends",
         "All messages before this byte are valid. Nothing after it was acknowledged.",
         wrong,
     )
+    return question_with_enough_choices(question)
 
 
 def ask_next_offset(crash: Crash) -> Ask:
@@ -367,7 +375,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
         f"A search at every byte finds a whole message with offset {damaged.found_offset} at byte "
         f"{damaged.found_at}. So a writer has written more after this place. The tail is not torn: "
         "this is damage. The partition refuses all writes until a human forces the cut, which "
-        f"loses {lost} whole message.",
+        f"loses {count(lost, 'whole message')}.",
         ask=_ask_what_is_done(damaged),
         focus=[ByteRange(_FILE, damaged.found_at, len(damaged.data))],
         values={
@@ -465,7 +473,7 @@ class _Story:
         self._show_before()
         end = int(crash.before[-1][2] or 0)
         recording.step(
-            f"The log holds the offsets 0 to {end - 1}. It was flushed up to offset "
+            f"The log holds {numbered(range(end), 'offset')}. It was flushed up to offset "
             f"{crash.recovery_point - 1}. These messages are on the disk for certain, and the "
             "recovery point records that. The messages after them may be in the memory of the "
             "operating system only.",
@@ -477,8 +485,9 @@ class _Story:
         recording.show(crash.torn_name + INDEX_SUFFIX, crash.torn_entries * ENTRY_SIZE_BYTES)
         recording.step(
             f"The writer appends message {end}, of {crash.message_bytes} bytes, and dies. "
-            f"{crash.cut_bytes} of them are in the file. The producer got no answer. (The log is "
-            "real. For this step-through, its last message was cut by hand.)",
+            f"{crash.cut_bytes} of them {agreeing('are', crash.cut_bytes)} in the file. The "
+            "producer got no answer. (The log is real. For this step-through, its last message was "
+            "cut by hand.)",
             focus=self._torn_range(),
             values={
                 "recovery point": crash.recovery_point,
@@ -508,9 +517,9 @@ class _Story:
         point = self.crash.recovery_point
         self.recording.step(
             "The log is opened again, and no marker of a clean shutdown is there. So recovery "
-            f"scans from the segment with the recovery point, {first}, to the end of the log. Of "
-            "earlier segments it checks only the ends.",
-            ask=ask_what_to_read(first, point),
+            f"scans from the segment with the recovery point, {first}, to the end of the log."
+            f"{' Of earlier segments it checks only the ends.' if known[0][0] != first else ''}",
+            ask=ask_what_to_read(first, point, has_earlier=known[0][0] != first),
             values={"recovery point": point},
             tables=[Table("What recovery reads", ("segment", "read"), tuple(rows))],
         )

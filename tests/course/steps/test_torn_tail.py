@@ -1,4 +1,5 @@
 import os
+import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,10 +15,13 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 from tests.support.damage import files_of
 
 SETTINGS = TopicSettings(segment_bytes=128, index_interval_bytes=50)
 ORDERS = TopicPartition("orders", 0)
+NAMED = {one.name: one for one in DIALECTS.values()}
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 LAST_BYTES = {dialect: encoded_bytes(dialect, None, MESSAGES[-1]) for dialect in DIALECTS.values()}
 
@@ -145,3 +149,54 @@ def test_torn_tail_refuses_a_byte_that_the_message_does_not_have():
         document(DOCUMENTED, 33)
     with pytest.raises(ValueError, match="at least 2"):
         document(KAFKA, 0, [b"one"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_torn_tail_says_what_a_recovery_by_hand_does(seed):
+    chance = random.Random(seed)
+    dialect = oracle.BOTH[seed % 2]
+    values = list(MESSAGES) if seed % 3 else oracle.values(chance, chance.randint(2, 9), 50)
+    parts = [oracle.encoded(dialect, n, None, value) for n, value in enumerate(values)]
+    length = len(parts[-1])
+    cut = chance.choice((0, 1, 11, 12, 15, length - 1, length, chance.randrange(length)))
+    made = document(NAMED[dialect], cut, values)
+    said = " ".join(step.say for step in made.steps)
+    end = len(values) - 1
+    point = (2 * end + 2) // 3
+    segments = oracle.segments(dialect, list(map(len, parts)), SETTINGS.segment_bytes)
+    torn_at = segments[-1][1][-1][1]
+    first, second = made.steps[0].say, made.steps[1].say
+    assert oracle.numbers(first) == [*([0, end - 1] if end > 1 else [0]), point - 1]
+    assert oracle.numbers(second) == [end, length, cut]
+    names = [base for base, _ in segments]
+    scanned = oracle.chosen(dialect, [*names], point)
+    assert f"the segment with the recovery point, {scanned:020}, to the end" in said
+    (reading,) = [
+        step.ask for step in made.steps if step.ask and "must recovery" in step.ask.question
+    ]
+    answers = [choice.answer for choice in reading.choices]
+    assert ("all .log files" in answers) == (scanned > names[0])
+    assert ("Of earlier segments" in said) == (scanned > names[0])
+    is_torn = 0 < cut < length
+    rest = [step.say for step in made.steps if step.say.startswith("The rest, from byte")]
+    needed = [length] if cut >= 12 else [12]
+    assert [oracle.numbers(say) for say in rest] == [[torn_at, cut, *needed]] * is_torn
+    valid = torn_at + (length if cut == length else 0)
+    asked = [step.ask for step in made.steps if step.ask and "cut the file?" in step.ask.question]
+    for question in asked:
+        answers = [choice.answer for choice in question.choices]
+        assert f"at byte {valid}, where the last whole message ends" in answers
+        assert (f"at byte {torn_at + length}, where the message would end" in answers) == (
+            cut >= 12
+        )
+    assert len(asked) == (is_torn and (cut >= 12 or torn_at > 0))
+    if is_torn:
+        assert f"cut to {valid} bytes. The {cut} byte{'s' * (cut > 1)} that were cut" in said
+    (again,) = [step for step in made.steps if step.say.startswith("The producer got no answer")]
+    is_twice = cut == length
+    sizes = [*map(len, parts), *[length] * is_twice]
+    after, held = oracle.segments(dialect, sizes, SETTINGS.segment_bytes)[-1]
+    assert oracle.numbers(again.say) == [end + is_twice, held[-1][1]]
+    assert f"of {after:020}.log." in again.say
+    assert ("holds the message twice" in again.say) == is_twice
+    oracle.assert_one_thing_is_one(words_of(made))
