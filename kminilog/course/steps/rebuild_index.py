@@ -36,7 +36,7 @@ from kminilog.storage.recovery import carry_out, plan_recovery
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScan, scan_segment
 from kminilog.storage.segment_search import Located
-from kminilog.text import count
+from kminilog.text import agreeing, count
 
 # ---- damage, a search, and recovery
 
@@ -241,7 +241,7 @@ class _Story:
             f"A reader looks for message {rebuilt.searched_offset}, and finds it at byte "
             f"{now.position}. It uses an entry only if the message of the entry is really there. "
             f"So the damage gives no wrong answer, but the way is longer. The reader {said}, and "
-            f"reads {now.scanned_bytes} bytes instead of {whole.scanned_bytes}.",
+            f"reads {count(now.scanned_bytes, 'byte')} instead of {whole.scanned_bytes}.",
             ask=_ask_search(rebuilt.searched_offset),
             focus=[ByteRange(self._log, now.position, end)],
             tables=[self._search_table(("whole", "damaged"))],
@@ -290,8 +290,8 @@ class _Story:
         ]
         marked = tuple(slot for slot, (present, due) in enumerate(pairs) if present != due)
         self._recording.step(
-            f"Recovery compares the file with these entries: {count(len(marked), 'entry')} "
-            f"{'differs' if len(marked) == 1 else 'differ'}. It does not ask why. It plans to "
+            f"Recovery compares the file with these entries: "
+            f"{count(len(marked), 'entry', 'differ')}. It does not ask why. It plans to "
             "write the whole index again.",
             ask=_ASK_PLAN,
             values={"to be rebuilt": "false" if rebuilt.planned is None else "true"},
@@ -315,7 +315,8 @@ class _Story:
         recording.show(self._before)
         differing = sum(one != other for one, other in zip_longest(rebuilt.before, rebuilt.rebuilt))
         recording.step(
-            f"The new index has {len(rebuilt.rebuilt)} bytes, and {differing} of them differ from "
+            f"The new index has {count(len(rebuilt.rebuilt), 'byte')}, and {differing} of them "
+            f"{agreeing('differ', differing)} from "
             "the index before the damage. The messages are the same, and the rule is the same.",
             ask=_ask_difference(rebuilt, differing),
             focus=[ByteRange(name, 0, len(rebuilt.rebuilt))],
@@ -343,15 +344,15 @@ def _ask_search(offset: int) -> Ask:
     return ask(
         f"A reader looks for message {offset} while the index is like this. What does it get?",
         "the message, after a longer way",
-        "The index only makes the way shorter. Without a right entry, a reader walks through the "
-        ".log from its beginning.",
+        "The index only makes the way shorter. Without the entry, a reader begins to walk at an "
+        "earlier byte.",
         {
             "an error, the index is damaged": "The message is in the .log, and the .log is valid. "
             "A reader does not stop because of an index.",
             "bytes that are no message": "That trusts the index. But a reader uses an entry only "
             "if the message of the entry is really there.",
-            "nothing, the message has no entry": "Most messages have no entry, because the index "
-            "is sparse. A search walks on from the nearest entry before the message.",
+            "nothing, the message has no entry": "A message needs no entry. A search walks on from "
+            "the nearest entry before it, or from the beginning.",
         },
     )
 

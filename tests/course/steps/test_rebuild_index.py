@@ -1,3 +1,4 @@
+import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,11 +13,14 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 from tests.support.damage import index_entries
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(index_interval_bytes=INTERVAL_BYTES)
 each = pytest.mark.parametrize("damage", DAMAGES)
+NAMED = {one.name: one for one in DIALECTS.values()}
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 
 
@@ -93,3 +97,47 @@ def test_rebuild_index_refuses_an_unknown_damage_and_too_few_messages():
         document(KAFKA, "burnt")
     with pytest.raises(ValueError, match="1 message: too few"):
         document(KAFKA, "short", [b"one"])
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_rebuild_index_says_what_the_rule_and_a_search_by_hand_give(seed):
+    chance = random.Random(seed)
+    dialect, damage = oracle.BOTH[seed % 2], DAMAGES[seed % 3]
+    values = [b"v" * chance.choice((0, 9, 40, 120)) for _ in range(chance.randint(4, 20))]
+    made = document(NAMED[dialect], damage, values)
+    base = FIRST_OFFSET - (dialect == "documented")
+    log = b"".join(
+        oracle.encoded(dialect, FIRST_OFFSET + n, None, value) for n, value in enumerate(values)
+    )
+    held = oracle.places(dialect, log)
+    due = oracle.due(base, held, INTERVAL_BYTES)
+    assert data_of(made, ".log") == log
+    slot = len(due) // 2
+    wanted = base + due[slot][0] if damage == "wrong" else held[-1].offset
+    place = next(one for one in held if one.offset == wanted)
+    usable = [e for e in due if base + e[0] <= wanted]
+    now = usable[:slot] if damage == "short" else []
+    start = now[-1][1] if now else 0
+    said = next(step.say for step in made.steps if step.say.startswith("A reader looks for"))
+    begins = [*now[-1]] if now else [0]
+    reads = [place.end - start, place.end - usable[-1][1]]
+    assert oracle.numbers(said) == [wanted, place.start, *begins, *reads]
+    assert reads[0] > reads[1]
+    rules = [step.say for step in made.steps if "must have the entry" in step.say]
+    last = 0
+    for (relative, position), rule in zip(due, rules, strict=True):
+        since = [last] if last else []
+        told = rule[rule.index("The next message that") :].partition(" (To save")[0]
+        numbers = [INTERVAL_BYTES, *since, base + relative, position, relative, position]
+        assert oracle.numbers(told) == numbers
+        last = position
+    differs = len(due) - slot if damage == "short" else 1 if damage == "wrong" else len(due)
+    compared = next(step.say for step in made.steps if "compares the file" in step.say)
+    assert oracle.numbers(compared) == [differs]
+    written = next(step.say for step in made.steps if step.say.startswith("The new index has"))
+    assert oracle.numbers(written) == [8 * len(due), 0]
+    for step in made.steps:
+        for choice in step.ask.choices if step.ask else ():
+            assert "Most messages have no entry" not in choice.why
+            assert "from its beginning" not in choice.why or start == 0
+    oracle.assert_one_thing_is_one(words_of(made))
