@@ -127,7 +127,7 @@ def test_find_explain_shows_every_probe_of_the_search(orders):
     assert [f"{int(name):020d}" for name in names] == found["segments_probed"]
     assert len(re.findall(r"Entry \d+ is for", text)) == found["index_probes"]
     assert f"The message with offset {found['index_entry']['offset']} begins at byte" in text
-    assert f"{found['scanned_messages']} messages, which are {found['scanned_bytes']} bytes" in text
+    assert f"{found['scanned_messages']} messages, {found['scanned_bytes']} bytes in all" in text
     assert 'The key is "key15", its value "value15"' in text
 
 
@@ -207,7 +207,7 @@ def test_find_explain_of_an_offset_that_is_not_there_shows_the_search_and_says_n
     stands = [int(at) for at in re.findall(r"The message at byte (\d+) has offset", text)]
     start = stands[0]
     assert stands == [at for at, _ in last.scan(start)]
-    assert "Offset 99999 is not in the log, which holds the offsets 0 to 19" in text
+    assert "Offset 99999 is not in the log, which holds offsets 0 to 19" in text
 
 
 # ---- `find --key`: all messages with a key, in one partition or in a whole topic

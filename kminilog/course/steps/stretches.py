@@ -13,6 +13,7 @@ from kminilog.format.message import Message
 from kminilog.format.names import parse_segment_file
 from kminilog.storage.files import open_regular
 from kminilog.storage.segment import Segment
+from kminilog.text import count
 from kminilog.verification.damage_scan import Damage, walk
 
 NEAR_BYTES = 2048
@@ -46,7 +47,7 @@ def neighbourhood(path: Path, dialect: Dialect, at: int | None) -> Neighbourhood
     """
     size_bytes = path.stat().st_size
     if at is not None and not 0 <= at < size_bytes:
-        raise ValueError(f"{path} has no byte {at}: it has {size_bytes} bytes")
+        raise ValueError(f"{path} has no byte {at}: it has {count(size_bytes, 'byte')}")
     near: list[Stretch] = []
     chosen: Stretch | None = None
     counts = [0, 0]
