@@ -266,10 +266,13 @@ def _record_entry(
             f"offset {segment.base_offset + taken.relative_offset} begins at byte {start} of the "
             "log, and the walk begins there."
         )
+    question = None
+    if slot is not None and start is not None:
+        question = _ask_where_it_begins(entries, slot, start)
     taken_range = range(0) if slot is None else range(slot, slot + 1)
     recording.step(
         said,
-        ask=None if start is None else _ask_where_it_begins(entries, slot, start),
+        ask=question,
         focus=[] if slot is None else recording.in_view(_of_entry(segment.index.path.name, slot)),
         values={**values, "walk begins at byte": start},
         tables=[_entries_table(entries, slot, taken)],
@@ -287,20 +290,20 @@ def _begins(search: Search) -> str:
     )
 
 
-def _ask_where_it_begins(entries: Sequence[IndexEntry], slot: int | None, start: int) -> Ask | None:
+def _ask_where_it_begins(entries: Sequence[IndexEntry], slot: int, start: int) -> Ask | None:
     """Ask at which byte a walk begins; `slot` is that of the entry which the search takes."""
-    wrong = {"0": _WHOLE_FILE}
-    why = "No entry is low enough, so nothing can be skipped."
-    if slot is not None:
-        taken = entries[slot]
-        why = _IN_ENTRY if start == taken.position else _NOT_THERE
-        wrong[str(taken.position)] = f"{_IN_ENTRY} {_NOT_THERE}"
-        wrong[str(taken.relative_offset)] = "That is the relative offset, not the position."
-        if slot + 1 < len(entries):
-            wrong[str(entries[slot + 1].position)] = (
-                "That is the position in the next entry. It is for a greater offset, and a walk "
-                "goes forward only."
-            )
+    taken = entries[slot]
+    wrong = {
+        "0": _WHOLE_FILE,
+        str(taken.position): f"{_IN_ENTRY} {_NOT_THERE}",
+        str(taken.relative_offset): "That is the relative offset, not the position.",
+    }
+    if slot + 1 < len(entries):
+        wrong[str(entries[slot + 1].position)] = (
+            "That is the position in the next entry. It is for a greater offset, and a walk goes "
+            "forward only."
+        )
+    why = _IN_ENTRY if start == taken.position else _NOT_THERE
     question = ask("At which byte of the log does the walk begin?", str(start), why, wrong)
     return question_with_enough_choices(question)
 

@@ -197,8 +197,8 @@ def laid(chance: random.Random, dialect: str, path: Path) -> Laid:
     limit = chance.choice((60, 200, 4000))
     made = oracle.segments(dialect, list(map(len, parts)), limit)
     logs = {name: b"".join(parts[offset] for offset, *_ in messages) for name, messages in made}
-    if len(logs) > 2 and chance.randrange(2):
-        logs.pop(0)
+    for name in sorted(logs)[: chance.randrange(len(logs)) * chance.randrange(2)]:
+        del logs[name]  # as retention does
     last, cut = max(logs), chance.choice((0, 0, 5, 20))
     logs[last] = logs[last][: max(len(logs[last]) - cut, 0)]
     reader = written(path, NAMED[dialect], [], interval=50)
@@ -256,6 +256,8 @@ def test_find_offset_says_what_a_search_by_hand_does(seed, tmp_path):
     assert begins.startswith("No entry" if taken is None else "The search takes entry ")
     assert taken is None or oracle.numbers(begins)[:2] == [*taken]
     assert ("the walk begins there" in begins) == (start > 0)
+    assert ("would begin" in begins) == (len(one.logs[name]) < 16)
+    assert ("wants the greatest entry" in " ".join(said)) == (one.entries[name][:1] > [(-1, 0)])
     assert (" begin at byte 0 " in begins.replace("begins", "begin")) == (start == 0)
     for step in document.steps:
         check_stand(step.say, places, offset, len(one.logs[name]))

@@ -278,6 +278,15 @@ def test_record_of_an_index_says_where_an_entry_leads_by_the_message_there(seed,
     oracle.assert_one_thing_is_one(words_of(document))
 
 
+def test_record_of_an_index_takes_no_other_bytes_for_the_offset_of_a_message(tmp_path):
+    log = b"".join(oracle.encoded("documented", n, None, b"1") for n in range(300))
+    assert int.from_bytes(log[24:32]) == 256  # from the middle of message 1
+    (tmp_path / LOG).write_bytes(log)
+    (path := tmp_path / LOG.replace("log", "index")).write_bytes(struct.pack(">ii", 256, 24))
+    final = entry.document(path).final
+    assert final.values["finding"] == "index-position"
+
+
 @pytest.mark.usefixtures("without_writers")
 @pytest.mark.parametrize("seed", range(40))
 def test_record_of_an_empty_index_says_if_the_rule_asks_for_an_entry(seed, tmp_path):

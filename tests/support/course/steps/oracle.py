@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 _PLURAL_OF_ONE = re.compile(
     r"(?<![\d.,−-])(?<![-−+*=/] )(?<!to )1 "
-    r"([a-z]+ )?(bytes|messages|entries|segments|steps|partitions|are)\b"
+    r"(of them |[a-z]+ )?(bytes|messages|entries|segments|steps|partitions|are)\b"
 )
 _RANGE = re.compile(r"(?:[Bb]ytes|offsets) (-?\d+) to (-?\d+)\b")
 BOTH = ("documented", "kafka")
