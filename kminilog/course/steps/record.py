@@ -190,13 +190,15 @@ def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: S
     places = count(around.damage_count, "damaged place")
     damaged = f" and {places}" if around.damage_count else ""
     where = numbered(range(chosen.start, chosen.end), "byte", "are").capitalize()
+    is_cut = chosen.damage and chosen.end - chosen.start > _SHOWN_BYTES
+    cut = f" Only the first {_SHOWN_BYTES} of them are shown by their fields." if is_cut else ""
     slot = around.near.index(chosen)
     first = max(0, min(slot - _SHOWN_ROWS // 2, len(around.near) - _SHOWN_ROWS))
     rows = tuple(map(_row, around.near[first : first + _SHOWN_ROWS]))
     columns = ("byte", "bytes", "offset", "finding")
     recording.step(
         f"{path.name} has {count(around.size_bytes, 'byte')} and holds "
-        f"{count(around.message_count, 'message')}{damaged}. {where} {what}.",
+        f"{count(around.message_count, 'message')}{damaged}. {where} {what}.{cut}",
         focus=_first_look(recording, path.name, chosen, around),
         values={"messages": around.message_count, "damaged places": around.damage_count},
         tables=[Table("Messages in the file", columns, rows, (slot - first,))],

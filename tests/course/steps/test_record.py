@@ -278,6 +278,13 @@ def test_record_of_an_index_says_where_an_entry_leads_by_the_message_there(seed,
     oracle.assert_one_thing_is_one(words_of(document))
 
 
+def test_record_of_much_damage_says_how_much_of_it_is_shown():
+    data = bytearray(oracle.encoded("kafka", 0, None, b"v" * 6000))
+    data[20] ^= 1
+    said = of_bytes(bytes(data), LOG).steps[0].say
+    assert said.endswith("no whole message. Only the first 4096 of them are shown by their fields.")
+
+
 def test_record_of_an_index_takes_no_other_bytes_for_the_offset_of_a_message(tmp_path):
     log = b"".join(oracle.encoded("documented", n, None, b"1") for n in range(300))
     assert int.from_bytes(log[24:32]) == 256  # from the middle of message 1
