@@ -49,7 +49,7 @@ def make(directory: Path, plan: Plan) -> None:
     partitions = len(plan.counts)
     topic = Topic("t", partitions, dialect=DIALECTS[plan.dialect], settings=settings)
     with LogDirWriter.open(directory, create=True) as writer:
-        writer.create_topic(topic, base_offset=plan.base_offset)
+        topic = writer.create_topic(topic, base_offset=plan.base_offset)
         writer.create_topic(Topic("nothing", 1))
         for partition, number in zip(topic.all_partitions(), plan.counts, strict=True):
             log = writer.log(partition)
@@ -58,7 +58,8 @@ def make(directory: Path, plan: Plan) -> None:
         flip_byte(sorted((directory / "t-0").glob("*.log"))[0], plan.flip, mask=1)
     committed = plan.base_offset + plan.committed
     (directory / ".groups").mkdir()
-    write_group(directory, Group("g", committed={TopicPartition("t", 0): committed}))
+    ids = {"t": topic.topic_id or ""}
+    write_group(directory, Group("g", committed={TopicPartition("t", 0): committed}, topic_ids=ids))
 
 
 def tree(page: str) -> Element:
