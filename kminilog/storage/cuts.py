@@ -33,7 +33,7 @@ from typing import Any
 from kminilog.format.names import TopicPartition, check_topic
 from kminilog.storage.changes import change_count, count_change
 from kminilog.storage.checkpoint import lower_checkpoint
-from kminilog.storage.files import replace_file, sync
+from kminilog.storage.files import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
@@ -168,7 +168,6 @@ def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
     located = locate(last, offset, following_offset=gone[0].first_offset if gone else None)
     for segment in reversed(gone):
         segment.remove()
-        sync(segment.log_path.parent)
     if located:
         entries = last.index.entries()
         kept = sum(entry.position < located.position for entry in entries)

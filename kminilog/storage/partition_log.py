@@ -135,6 +135,7 @@ class PartitionLog:
         # No file records the first append. The last one, which was not earlier, stands in for it.
         log._first_append_ms = log._active.last_append_ms
         log.recovery_point = recovery_point
+        log._has_new_names |= recovery_point < log._next_offset  # as a killed writer made them
         log._closed_because = ""
         return log
 
@@ -181,7 +182,7 @@ class PartitionLog:
             for data in encoded:
                 if self._must_roll(active, len(data), now_ms):
                     active.write()
-                    active = self._roll()
+                    active = self._roll(now_ms)
                 if self._first_append_ms is None:
                     self._first_append_ms = now_ms
                 active.add(self._next_offset, data)
@@ -306,7 +307,8 @@ class PartitionLog:
     def _can_roll(self) -> bool:
         return self.dialect.can_follow(self._active.base_offset, self._next_offset)
 
-    def _roll(self) -> Segment:
+    def _roll(self, now_ms: int | None = None) -> Segment:
+        self.flush(now_ms=now_ms)  # else a power failure could leave a gap before the new one
         active = self._start_segment(self.dialect.base_offset_for(self._next_offset))
         active.open()
         self._first_append_ms = None
@@ -350,13 +352,11 @@ class PartitionLog:
         try:
             for segment in added:
                 del self._segments[segment.base_offset]
-            for segment in added:
+            for segment in reversed(added):
                 segment.remove()
             self._files_gone()
             self._active.truncate_to(mark.size_bytes, mark.entry_count)
             self._active.flush()  # else a power failure could bring back what is undone here
-            if added:
-                sync(self.directory)
         except OSError as second:
             self._closed_because = (
                 f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"

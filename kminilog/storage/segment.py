@@ -178,9 +178,13 @@ class Segment:
         self.size_bytes = size_bytes
 
     def remove(self) -> None:
-        """Delete both files, the log first: after a crash no log is without its index."""
+        """Delete both files, the log first: after a crash no log is without its index.
+
+        Once it returns, they are gone for good. So who removes several leaves no gap between them.
+        """
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
+        sync(self.directory)
 
 
 def damage_error(
