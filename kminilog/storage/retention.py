@@ -23,6 +23,7 @@ from pathlib import Path
 
 from kminilog.format.names import DELETED_SUFFIX
 from kminilog.settings import TopicSettings
+from kminilog.storage.files import sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
@@ -127,6 +128,7 @@ def _rename(segment: Segment, now_ms: int) -> None:
     for path, marked in _renames(segment):
         os.rename(path, marked)
         os.utime(marked, ns=(now_ms * 1_000_000,) * 2)  # from now on the time of deletion
+    sync(segment.directory)  # else a power failure could bring it back without the one after it
 
 
 def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Segment]:
