@@ -337,6 +337,7 @@ def _keep_tail(log_path: Path, position: int) -> Path:
                 side_file.unlink()  # it does not hold all: no use to anybody
                 raise
     sync(side_file)
+    sync(side_file.parent)  # before the cut: without its name, what it keeps would be lost
     return side_file
 
 
