@@ -250,7 +250,7 @@ class LogDirWriter(LogDir):
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         """Carry out a plan for a partition that is not open; return and raise as `carry_out`."""
         self._check_is_open()
-        self._marker.unlink(missing_ok=True)
+        self._remove_marker()
         return self.ends.carry_out(plan, force=force)
 
     def release(self, topic_partition: TopicPartition) -> None:
@@ -305,7 +305,12 @@ class LogDirWriter(LogDir):
 
     def _prepare_to_write(self) -> None:
         finish_pending(self.path)
-        self._marker.unlink(missing_ok=True)
+        self._remove_marker()
+
+    def _remove_marker(self) -> None:
+        if self._marker.exists():
+            self._marker.unlink()
+            sync(self.path)  # a power failure must not bring it back beside unfinished writes
 
     def _recover_all(self) -> None:
         if self._was_clean:
