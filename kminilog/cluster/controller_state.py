@@ -24,6 +24,7 @@ from kminilog.cluster.state_file import (
 )
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
+from kminilog.storage.files import make_directory
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.reserve import keep_reserve
 from kminilog.storage.topics import Topic
@@ -47,7 +48,7 @@ class ControllerState:
         Raises LogDirLockedError, at once or at the time-out of `lock_wait`, and LogDirError if the
         file is broken.
         """
-        Path(path).mkdir(parents=True, exist_ok=True)
+        make_directory(Path(path))
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         state = cls(path, lock)
         keep_reserve(state.path)

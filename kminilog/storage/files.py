@@ -140,6 +140,15 @@ def names_in(directory: Path) -> list[str]:
         return []
 
 
+def make_directory(path: Path) -> None:
+    """Create a directory, unless it is there, and those around it; its name survives a power
+    failure. Raises OSError; FileExistsError if a file has the name."""
+    if not path.is_dir():
+        make_directory(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
+
+
 def append_to(path: Path, data: bytes | memoryview) -> None:
     """Append data to an existing file, in the page cache: no fsync.
 

@@ -29,6 +29,7 @@ from kminilog.errors import (
 from kminilog.format.names import TopicPartition, parse_segment_file, parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE
+from kminilog.storage.files import make_directory
 from kminilog.storage.json_file import read_json, typed
 from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.notebook import log_dir_table
@@ -76,7 +77,7 @@ def make_log_dir(path: Path) -> None:
         reason = "it is no path of a POSIX file system; name another directory with --log-dir"
         raise LogDirError(str(path), reason=reason)
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_directory(path)
     except FileExistsError:
         pass  # it is a file: LogDir says so
     except OSError as error:
