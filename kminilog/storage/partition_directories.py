@@ -1,12 +1,11 @@
 """The directories of a topic's partitions: create or delete many at once.
 
-    create     check what has these names already -> directories with empty segments -> one fsync
+    create     check what has these names already -> directories with empty segments -> fsync
     delete     rename each directory, then empty it -> one fsync for all
 
 Both can be repeated after a crash, because the settings file decides if the topic exists
 (topics.py): it is written after the directories are created, and deleted after they are deleted.
-One fsync for each directory would take longer than all the rest. So after a power failure a
-partition may lack its empty segment; its first writer creates it. Source: ours; Kafka: LogManager.
+Source: ours; Kafka: LogManager.
 """
 
 import os
@@ -27,7 +26,7 @@ from kminilog.format.names import (
     with_suffix,
 )
 from kminilog.storage.changes import count_change
-from kminilog.storage.files import check_real_directory, sync
+from kminilog.storage.files import check_real_directory, sync, sync_all
 
 Progress = Callable[[str], object]
 """Takes a text that says how far a long call has come, for the user who waits."""
@@ -50,11 +49,10 @@ def make_directories(
     """Create the directory of each partition, with an empty segment named `base_offset`.
 
     Those that are `bare` get no segment. Replaces directories whose files are all empty. Once it
-    returns, the directories survive a power failure. So does a `base_offset` above 0, at the price
-    of an fsync for each partition; 0 needs none, because a directory without files begins at 0.
-    O(partitions). Raises, with nothing changed, ValueError above MAX_AT_ONCE, LogDirError if a
-    directory has a file that is not empty or one of a higher partition holds messages,
-    NotADirectoryError if something else has its name. Raises OSError.
+    returns, the directories and segments survive a power failure. O(partitions). Raises, with
+    nothing changed, ValueError above MAX_AT_ONCE, LogDirError if a directory has a file that is not
+    empty or one of a higher partition holds messages, NotADirectoryError if something else has its
+    name. Raises OSError.
     """
     if len(partitions) > MAX_AT_ONCE:
         raise ValueError(
@@ -77,9 +75,7 @@ def make_directories(
         os.mkdir(path)
         if partition not in bare:
             _make_segment(path, base_offset)
-        if base_offset:
-            sync(Path(path))
-    sync(log_dir)
+    sync_all([*(log_dir / str(partition) for partition in partitions), log_dir])
 
 
 def holds_messages(directory: Path) -> bool:
