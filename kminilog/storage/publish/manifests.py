@@ -444,4 +444,6 @@ def forget_manifests(log_dir: Path, topic: str) -> list[str]:
             continue
         if any(manifest.topic == topic for manifest in found):
             path.unlink()
+    if (log_dir / MANIFEST_DIR).is_dir():
+        sync(log_dir / MANIFEST_DIR)  # they must not come back beside a topic of the same name
     return lines
