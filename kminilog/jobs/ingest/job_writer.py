@@ -90,8 +90,7 @@ def publishing_from(log_dir: Path, job_id: str, directory: Path) -> Iterator[Non
         if (staging / QUARANTINE_FILE).exists():
             quarantine.parent.mkdir(exist_ok=True)
             os.replace(staging / QUARANTINE_FILE, quarantine)
-            sync(quarantine.parent)
-            sync(log_dir)
+            sync(quarantine.parent)  # `publish` syncs the log dir
         yield
     except OSError as error:
         if not is_under_way(log_dir, job_id):
