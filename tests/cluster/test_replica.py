@@ -88,6 +88,17 @@ def test_first_difference_compares_from_the_high_watermark_on(
     assert one.first_difference(replica(tmp_path / "leader", dialect)) == expected
 
 
+def test_first_difference_compares_nothing_below_the_log_start_of_the_leader(tmp_path, dialect):
+    one = replica(tmp_path / "one", dialect, *[b"%d" % n for n in range(6)])
+    base = 4 if dialect is KAFKA else 3
+    leader = replica(tmp_path / "leader", dialect, b"4", b"5", base=base)
+    assert (leader.log.log_start_offset, one.high_watermark) == (4, 0)
+    assert one.first_difference(leader) == 6
+    truncate_log(one.log, 5)
+    one.append_request(request(b"X"), now_ms=0)
+    assert one.first_difference(leader) == 5
+
+
 def test_first_difference_goes_on_over_many_fetches(tmp_path):
     values = [(None, b"x" * 400)] * 6000
     logs = [

@@ -1,7 +1,9 @@
 """Windows of a `.log` as columns, against the plain codec, message by message."""
 
-from itertools import islice
+import os
+from itertools import count, islice
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.columns import message_batches
+from kminilog.columns import message_batches, windows
 from kminilog.columns.decoding import SCHEMA
 from kminilog.columns.message_batches import (
     all_messages,
@@ -104,6 +106,25 @@ def test_windows_of_any_size_and_any_index_give_the_same_messages(dialect, data,
     wanted = [(n, position, *rows[n]) for n, position in enumerate(message_positions(content)[:-1])]
     assert found == wanted[start:end]
     assert everything == wanted
+
+
+@both_dialects
+@pytest.mark.parametrize("left_bytes", [0, 40, 41])
+def test_windows_of_a_file_that_is_cut_meanwhile_end(dialect, tmp_path, monkeypatch, left_bytes):
+    content = b"".join(encode(dialect, n, None, b"value") for n in range(9))
+    segment = segment_of(tmp_path, dialect, content, [])
+    reads = count()
+
+    def read(*arguments: Any) -> int:
+        assert next(reads) < 9, "it reads for ever"
+        return preadv(*arguments)
+
+    preadv = os.preadv
+    monkeypatch.setattr(os, "preadv", read)
+    found = windows.windows(segment, windows.index_hints(segment.index.path), window_bytes=40)
+    assert next(found)[0] == 0
+    os.truncate(segment.log_path, left_bytes)
+    assert sum(len(window) for _, window, _ in found) <= left_bytes
 
 
 @both_dialects

@@ -11,12 +11,15 @@ from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, expired_segments, unlink_marked
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+from tests.support.crash.power_failure import kill, recorded
 from tests.support.damage import files_of
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -212,3 +215,24 @@ def test_open_after_a_crash_between_the_renames_finishes_the_deletion(tmp_path, 
         assert (log.log_start_offset, log.log_end_offset) == (start_offset, 6)
         log.check()
     assert not [name for name in files_of(tmp_path / "orders-0") if name.startswith(first.name)]
+
+
+def test_delete_expired_that_is_killed_at_any_step_leaves_a_sound_log(tmp_path, dialect):
+    log_dir = tmp_path / "log"
+    settings = TopicSettings(segment_bytes=200, retention_bytes=250, file_delete_delay_ms=0)
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(Topic("orders", 1, dialect, settings))
+        writer.log(ORDERS_0).append((None, b"%075d" % number) for number in range(9))
+    with recorded(log_dir) as recorder, LogDirWriter.open(log_dir) as writer:
+        log = writer.log(ORDERS_0)
+        assert len(delete_expired(log, NOW_MS)) > 1
+        assert unlink_marked(log.directory, settings, NOW_MS)
+
+    def check(left: Path) -> None:
+        report = verify_storage(LogDir(left))
+        assert report.verdict == "ok", report.to_text()
+        with LogDirWriter.open(left) as writer:
+            assert writer.log(ORDERS_0).log_end_offset == 9
+            writer.log(ORDERS_0).check()
+
+    kill(recorder, tmp_path / "left", check)

@@ -183,6 +183,14 @@ def test_range_with_another_finding_in_it_is_not_altered_too(path):
     assert check(path) == [("bad-crc", 0, damaged.log.stem, 14)]
 
 
+def test_range_in_front_of_another_finding_is_altered_all_the_same(path):
+    alter(path, 0, 12)
+    damaged = spot(path, 0, 20)  # the first message of the next range
+    flip_byte(damaged.log, damaged.end - 1, mask=1)
+    found = {(kind, offset) for kind, _, _, offset in check(path)}
+    assert found == {("altered", 10), ("bad-crc", 20)}
+
+
 def test_range_that_damage_makes_impossible_to_compare_is_named(path):
     for offset in (14, 21):  # in neighbouring ranges
         damaged = spot(path, 0, offset)

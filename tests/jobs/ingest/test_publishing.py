@@ -190,6 +190,22 @@ def test_what_a_job_has_staged_is_deleted_without_the_lock(log_dir, load, dialec
     assert_nothing_is_left(log_dir)
 
 
+def test_directory_of_a_job_is_locked_while_it_works_and_deleted_if_its_process_dies(
+    log_dir, load, dialect
+):
+    def look() -> None:
+        (directory,) = (log_dir / JOB_STAGING_DIR).glob("*")
+        with pytest.raises(LogDirLockedError):
+            LogDirLock(directory)
+        shutil.copytree(directory, log_dir / JOB_STAGING_DIR / "died")  # nobody holds its lock
+        append(log_dir, b"new")
+        assert [*(log_dir / JOB_STAGING_DIR).glob("*")] == [directory]
+
+    create(log_dir, dialect)
+    load(Beside(look))
+    assert values_in(log_dir) == [b"new", *ROWS]
+
+
 def test_a_job_that_another_process_commits_meanwhile_is_not_written_twice(log_dir, load, dialect):
     create(log_dir, dialect)
     result = load(Beside(lambda: load(LocalIngest())))
