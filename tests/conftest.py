@@ -64,8 +64,8 @@ DIALECT_ACTS = (
 )
 
 
-# Thousands of small log dirs cost more time on a disk, for its fsyncs, than in memory. No test here
-# cuts the power: a file system in memory loses nothing when a process is killed.
+# Thousands of small log dirs cost more time on a disk, for its fsyncs, than in memory. A file
+# system in memory loses nothing when a process is killed, and power failures are modelled.
 MEMORY = Path("/dev/shm")
 MEMORY_BYTES = 4 << 30  # that must be free: a test may have files of hundreds of megabytes
 

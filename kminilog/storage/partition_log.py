@@ -165,9 +165,9 @@ class PartitionLog:
         """Append messages, all or none, and return their offsets. O(bytes).
 
         Once it returns, the bytes are in the page cache: they survive the death of the process.
-        They survive a power failure only after `flush`; flush.messages = 1 flushes every append. A
-        kill -9 during the call may leave a prefix of the batch. `now_ms` is for segment.ms and
-        flush.ms only.
+        They survive a power failure only after `flush`; flush.messages = 1 flushes every append,
+        and a new segment what stands before it. A kill -9 during the call, or a later power
+        failure, may leave a prefix of the batch. `now_ms` is for segment.ms and flush.ms only.
 
         Raises, with nothing written: MessageTooLargeError above max.message.bytes or segment.bytes,
         NullValueError, LogClosedError. Raises WriteFailedError if a write or flush fails: the log
