@@ -111,8 +111,8 @@ class Crash(NamedTuple):
 def crash_and_recover(dialect: Dialect, messages: Sequence[bytes], cut_bytes: int) -> Crash:
     """Append all messages, the last one only up to its byte `cut_bytes`; recover, and append again.
 
-    Two thirds of the others were flushed before. Raises ValueError if the last message has not so
-    many bytes.
+    Two thirds of the others were flushed before, or more: all that stands before the last segment.
+    Raises ValueError if the last message has not so many bytes.
     """
     *whole, last = without_keys(messages)
     message_bytes = encoded_bytes(dialect, *last)
