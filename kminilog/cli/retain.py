@@ -132,7 +132,10 @@ def _plan(
     reader = log_dir.reader(partition)
     sizes = next_recovery(log_dir, reader, scanner).sizes_after(reader.segments())
     torn_bytes = sum(segment.file_bytes - kept for segment, kept in sizes.items())
-    expired = expired_segments([*sizes], reader.settings, now_ms, torn_bytes)
+    settings = reader.settings
+    if settings.retention_bytes >= 0:  # what recovery cuts off does not count
+        settings = replace(settings, retention_bytes=settings.retention_bytes + torn_bytes)
+    expired = expired_segments([*sizes], settings, now_ms)
     deleted = deletable(reader, expired)
     settings = without_delay_if_full(reader.settings, free_bytes)
     removed = marked_files_due(reader.directory, settings, now_ms, deleted)

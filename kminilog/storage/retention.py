@@ -30,14 +30,11 @@ from kminilog.storage.segment import Segment
 
 
 def expired_segments(
-    segments: list[Segment], settings: TopicSettings, now_ms: int, torn_bytes: int = 0
+    segments: list[Segment], settings: TopicSettings, now_ms: int
 ) -> list[Segment]:
-    """Return the segments that retention deletes: a prefix of `segments`, which ascend.
-
-    `torn_bytes` at their end are about to be cut off.
-    """
+    """Return the segments that retention deletes: a prefix of `segments`, which ascend."""
     by_age = _too_old(segments, settings.retention_ms, now_ms)
-    by_size = _too_much(segments, settings.retention_bytes, torn_bytes)
+    by_size = _too_much(segments, settings.retention_bytes)
     return max(by_age, by_size, key=len)
 
 
@@ -139,9 +136,9 @@ def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Se
     return list(takewhile(is_too_old, segments))
 
 
-def _too_much(segments: list[Segment], retention_bytes: int, torn_bytes: int) -> list[Segment]:
+def _too_much(segments: list[Segment], retention_bytes: int) -> list[Segment]:
     expired: list[Segment] = []
-    excess_bytes = sum(segment.file_bytes for segment in segments) - torn_bytes - retention_bytes
+    excess_bytes = sum(segment.file_bytes for segment in segments) - retention_bytes
     for segment in segments:
         excess_bytes -= segment.file_bytes
         if retention_bytes < 0 or excess_bytes < 0:

@@ -19,7 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from kminilog.columns.segment_scan import FAST
-from kminilog.errors import LogDirError, PublicationError
+from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.storage.files import sync
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -71,7 +71,7 @@ def job_directory(log_dir: Path, job_id: str) -> Iterator[Path]:
             in_the_end.callback(clear_directory, directory)
             yield directory
         except OSError as error:
-            raise PublicationError(job_id, reason=f"cannot write: {error}") from error
+            raise PublicationError(job_id, reason=f"cannot write: {in_words(error)}") from error
 
 
 @contextmanager
@@ -94,9 +94,9 @@ def publishing_from(log_dir: Path, job_id: str, directory: Path) -> Iterator[Non
         yield
     except OSError as error:
         if not is_under_way(log_dir, job_id):
-            raise PublicationError(job_id, reason=f"cannot write: {error}") from error
+            raise PublicationError(job_id, reason=f"cannot write: {in_words(error)}") from error
         reason = (
-            f"job {job_id} is committed, but not all of its files are in place ({error}); "
+            f"job {job_id} is committed, but not all of its files are in place ({in_words(error)}); "
             "opening the log dir for writing finishes it"
         )
         raise LogDirError(str(log_dir), reason=reason) from error
