@@ -96,8 +96,8 @@ def publishing_from(log_dir: Path, job_id: str, directory: Path) -> Iterator[Non
         if not is_under_way(log_dir, job_id):
             raise PublicationError(job_id, reason=f"cannot write: {in_words(error)}") from error
         reason = (
-            f"job {job_id} is committed, but not all of its files are in place ({in_words(error)}); "
-            "opening the log dir for writing finishes it"
+            f"job {job_id} is committed, but not all of its files are in place "
+            f"({in_words(error)}); opening the log dir for writing finishes it"
         )
         raise LogDirError(str(log_dir), reason=reason) from error
     finally:
