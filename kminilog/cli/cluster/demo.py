@@ -81,7 +81,8 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
         if partitioner != DEFAULT_PARTITIONER:
             write_lines(_figures(seen, f"{partitioner}, {SWITCH} {which}"))
             continue
-        arguments = ("--switch", which, "--on-failure", on_failure, "--seed", seed)
+        acting = ("--seed", seed) if which == "on" else ("--on-failure", on_failure)
+        arguments = ("--switch", which, *acting)
         write_lines(
             render_short(document(seen, is_switch_on=which == "on"), arguments, width=width())
         )

@@ -6,7 +6,7 @@ import click
 
 from kminilog.cli.group.demo import rebalance_options, replayed_rebalance
 from kminilog.cli.shared.options import to_separator, topic_counts_option
-from kminilog.cli.step.scene import dialect_option, scene
+from kminilog.cli.step.scene import dialect_option, refuse_given, scene
 from kminilog.course.replays.rebalance import DEFAULT_PLAN
 from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DOCUMENTED, Dialect
@@ -85,10 +85,13 @@ def journey(
 
     Without LINE, it follows "customer-20:two teapots".
     """
-    from kminilog.course.steps.journey import document
+    from kminilog.course.steps.journey import document, split_line
 
+    data = line.encode("utf-8", "surrogateescape")
+    if split_line(data, key_separator).key is not None:
+        refuse_given("seed", "the line has a key, so its hash chooses the partition")
     return document(
-        line.encode("utf-8", "surrogateescape"),
+        data,
         chance=random.Random(seed),
         partitions=partitions,
         dialect=dialect,

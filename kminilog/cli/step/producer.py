@@ -6,7 +6,7 @@ from random import Random
 import click
 
 from kminilog.cli.shared.options import hex_bytes
-from kminilog.cli.step.scene import scene
+from kminilog.cli.step.scene import refuse_given, scene
 from kminilog.course.steps.document import Document
 from kminilog.plugins import look_in_current_directory
 from kminilog.settings import INT32_MAX
@@ -123,5 +123,9 @@ def failover(switch: str, on_failure: str, seed: int) -> Document:
     from kminilog.cli.cluster.demo import replay
     from kminilog.course.steps.failover import document
 
+    if switch == "on":
+        refuse_given("on_failure", "with --switch on, no message is lost")
+    else:
+        refuse_given("seed", "with --switch off, nothing is chosen at random")
     seconds = replay(switch, is_stopping=on_failure == "stop", seed=seed)
     return document(seconds, is_switch_on=switch == "on")

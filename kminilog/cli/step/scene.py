@@ -202,6 +202,12 @@ def _svg_option() -> click.Option:
     )
 
 
+def refuse_given(name: str, why: str) -> None:
+    """Raise UsageError if an option was given to the step-through at hand: it cannot act there."""
+    if click.get_current_context().get_parameter_source(name) is _GIVEN:
+        raise click.UsageError(f"--{name.replace('_', '-')} changes nothing here: {why}")
+
+
 def _from_step_option() -> click.Option:
     return click.Option(
         ["--from-step"],

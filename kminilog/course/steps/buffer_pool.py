@@ -40,7 +40,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import SendFuture, Waiting
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.text import count, shown
+from kminilog.text import agreeing, count, shown
 
 # ---- callers, and what becomes of what they do
 
@@ -371,9 +371,9 @@ def document(
 
 
 def _at_the_end(run: PoolRun) -> str:
-    missing = run.ledger().other_bytes
+    missing = count(run.ledger().other_bytes, "byte")
     return (
-        f"At the end, {missing} bytes still belong to a batch that nobody waits for any more. That "
+        f"At the end, {missing} still belong to a batch that nobody waits for any more. That "
         "is the price of never sending a wrong message."
     )
 
@@ -473,10 +473,10 @@ def _said_take(run: PoolRun, outcome: ActOutcome, act: Take) -> str:
                 f"{wish} and waits at the end of the queue. Only the first in the queue may "
                 "collect memory."
             )
-        got = outcome.after.other_bytes
+        got = count(outcome.after.other_bytes, "byte")
         return (
             f"{wish}. There is not enough memory, so it waits. It is the first in the queue, so it "
-            f"takes the {got} bytes that are there, and collects more when buffers come back."
+            f"takes what is there, {got}, and collects more when buffers come back."
         )
     if outcome.is_reused:
         return (
@@ -502,9 +502,9 @@ def _and_then(run: PoolRun, outcome: ActOutcome) -> str:
             "goes back."
         )
     if outcome.served:
-        is_one = len(outcome.served) == 1
         names = " and ".join(outcome.served)
-        said += f" Now {names} {'is' if is_one else 'are'} served, in the order of the queue."
+        are = agreeing("are", len(outcome.served))
+        said += f" Now {names} {are} served, in the order of the queue."
     elif run.queue and not outcome.gave_up:
         first = next(iter(run.queue))
         said += f" {first} collects these bytes, and goes on waiting."
@@ -532,7 +532,8 @@ def _ask_comes_back(run: PoolRun, outcome: ActOutcome) -> Ask:
     total, before, after = run.stepped.pool.memory_bytes, outcome.before, outcome.after
     back = before.lent_bytes - after.lent_bytes
     return ask(
-        f"{outcome.act.who} gives its {back} bytes back. How many bytes are unpooled after that?",
+        f"{outcome.act.who} gives back {count(back, 'byte')}. How many bytes are unpooled after "
+        "that?",
         str(after.available_bytes),
         "A buffer of the poolable size goes to the free list. Unpooled memory stays the same."
         if after.pooled_bytes > before.pooled_bytes
@@ -560,8 +561,9 @@ def _ask_queue(run: PoolRun, outcome: ActOutcome) -> Ask:
         "nobody before all of them can": "Each one leaves the queue as soon as it has its bytes.",
     }
     return ask(
-        f"{' and '.join(waiting)} wait, in this order. {outcome.act.who} gives back "
-        f"{outcome.before.lent_bytes - _still_lent(run, outcome)} bytes. Who is served?",
+        f"{' and '.join(waiting)} {agreeing('wait', len(waiting))}, in this order. "
+        f"{outcome.act.who} gives back "
+        f"{count(outcome.before.lent_bytes - _still_lent(run, outcome), 'byte')}. Who is served?",
         right,
         "The first in the queue collects memory. If some is left, it wakes the next one.",
         wrong,
@@ -580,8 +582,8 @@ def _ask_gives_up(run: PoolRun, outcome: ActOutcome) -> Ask:
     if outcome.served:
         right += f", and {outcome.served[0]} is served"
     return ask(
-        f"{who} has collected {outcome.before.other_bytes} bytes, and its time is over. What "
-        "happens to these bytes?",
+        f"{who} has collected {count(outcome.before.other_bytes, 'byte')}, and its time is "
+        "over. What happens to these bytes?",
         right,
         "A call that fails keeps no memory, and wakes the next one.",
         {

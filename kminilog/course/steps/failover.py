@@ -138,8 +138,7 @@ def _said(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> 
     said += (
         f"The producer tries {count(1 + second.report.retries, 'time')} to send the batch for "
         "partition 0, and "
-        f"{count(second.report.lost, 'message')} "
-        f"{'is' if second.report.lost == 1 else 'are'} lost."
+        f"{count(second.report.lost, 'message', 'are')} lost."
     )
     if begins:
         said += f' The program gets the error: "{second.error}".'
@@ -194,7 +193,7 @@ def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan)
         return ask(
             "Broker 0 is back. How many messages arrive in partition 0 in this second?",
             str(second.by_partition[_DEAD]),
-            f"Only the {plan.rounds} messages of this second.",
+            f"Only {count(plan.rounds, 'message')}, of this second.",
             {
                 str(waited): "Nobody has kept the earlier messages for it. They went to other "
                 "partitions, or were lost.",

@@ -486,12 +486,13 @@ def tell_index(recording: Recording, travel: Travel) -> None:
     if has_entry:
         said = f"more than index.interval.bytes = {interval}, so the message gets an index entry."
     at = ByteRange(name, slot * ENTRY_SIZE_BYTES, (slot + 1) * ENTRY_SIZE_BYTES)
+    table = Table("Index entries", ("relative offset", "position"), tuple(entries))
     recording.step(
-        f"The message begins {located.position} − {last} = {distance} bytes after {since}. That is "
-        f"{said}",
+        f"The message begins {located.position} − {last} = {count(distance, 'byte')} after "
+        f"{since}. That is {said}",
         focus=[at] if has_entry else [],
         values={"entries": len(entries), "distance": distance, "interval": interval},
-        tables=[Table("Index entries", ("relative offset", "position"), tuple(entries))],
+        tables=[table] if entries else [],
     )
 
 
@@ -523,18 +524,23 @@ def tell_search(recording: Recording, travel: Travel) -> None:
     probes = tuple((probe.slot, probe.value) for probe in trace.probes(ENTRIES))
     recording.spend(probes=len(probes))
     begin = entry.position if entry else 0
-    said = f"No entry is low enough, so reading begins at byte {begin}."
+    said = "No entry is low enough, so reading begins at byte 0."
     if entry:
         said = (
             f"The greatest entry that is not above it says that offset {segment.base_offset} + "
             f"{entry.relative_offset} begins at byte {entry.position}."
         )
-    recording.step(
+    looked_for = (
         f"A binary search in the index looks for {offset} − {segment.base_offset} = "
-        f"{offset - segment.base_offset}, the relative offset. {said}",
+        f"{offset - segment.base_offset}, the relative offset. {said}"
+    )
+    if not travel.entries:
+        looked_for = "The index is empty, so reading begins at byte 0."
+    recording.step(
+        looked_for,
         ask=where_reading_begins(entry, located.position),
         values={"segment": segment.name, "start": begin},
-        tables=[Table("Entries probed", ("slot", "relative offset"), probes)],
+        tables=[Table("Entries probed", ("slot", "relative offset"), probes)] if probes else [],
     )
     _tell_walk(recording, travel)
 

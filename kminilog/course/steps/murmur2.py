@@ -24,7 +24,7 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.format.hashing import murmur2, to_positive
-from kminilog.text import count, shown_in
+from kminilog.text import agreeing, count, shown_in
 
 SEED = 0x9747B28C
 MULTIPLIER = 0x5BD1E995
@@ -157,8 +157,8 @@ def _say_round(
 ) -> None:
     said = {
         "length": f"The hash h begins as the seed 0x{SEED:08x}, combined with the length by "
-        "exclusive or (xor). So keys that differ only in zero bytes at the end get different "
-        "hashes.",
+        "exclusive or (xor). So keys that differ only in zero bytes at the end usually get "
+        "different hashes.",
         "word": f"Bytes {one.start} to {one.end - 1}: the word is multiplied by "
         f"0x{MULTIPLIER:08x}. Then its upper 8 bits are mixed into its lower bits (k ^= k >>> 24), "
         "and it is multiplied again. The result is k. Now the hash is multiplied, and combined "
@@ -201,7 +201,7 @@ def _say_result(
     results = readings(key, partitions)
     right = results["& 0x7fffffff"]
     question = ask(
-        f"Which partition of {partitions} does this key go to? The hash is {hashed}.",
+        f"Which of {count(partitions, 'partition')} does this key go to? The hash is {hashed}.",
         str(right),
         f"{positive} % {partitions}, after Kafka has set the sign bit to 0.",
         {str(results[name]): thought for name, thought in reversed(_THOUGHTS.items())},
@@ -274,8 +274,8 @@ def _what_the_key_shows(results: dict[str, int]) -> str:
     agree = wrong.count(right)
     if agree:
         return (
-            f"{agree} of the other readings {'gives' if agree == 1 else 'give'} the same "
-            "partition. So a test with this key alone does not find their mistake."
+            f"{agree} of the other readings {agreeing('give', agree)} the same partition. So a "
+            "test with this key alone does not find their mistake."
         )
     if len(set(wrong)) == len(wrong):
         return (

@@ -33,7 +33,7 @@ from kminilog.course.steps.document import (
 )
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import TopicPartition, check_topic
-from kminilog.text import count
+from kminilog.text import agreeing, count
 
 # ---- the grid
 
@@ -150,10 +150,11 @@ def shares_of_range(topic: str, partitions: int, members: int) -> Ask | None:
     each, extra = divmod(partitions, members)
     return question_with_enough_choices(
         ask(
-            f"range: {topic} has P = {partitions} partitions, the group has C = {members} members. "
-            "How many does each member get, in order?",
+            f"range: P of {topic} is {partitions}, and the group has {count(members, 'member')} "
+            "(C). How many does each member get, in order?",
             _counts(range_runs(partitions, members)),
-            f"Each member gets P div C = {each}. The first P mod C = {extra} get one more.",
+            f"Each member gets P div C = {each}. The first P mod C = {extra} "
+            f"{agreeing('get', extra)} one more.",
             {
                 _counts(multiple_runs(partitions, members)): "That rounds P / C up for each "
                 "member. It is another rule, multiple.",
@@ -204,7 +205,7 @@ def last_share_of_multiple(topic: str, partitions: int, members: int) -> Ask | N
                 str(each): "That is M. But M is rounded up, so there may not be enough partitions "
                 "for all members.",
                 str(partitions // members): "That is the answer of range. By multiple, each "
-                "member before the last one takes M.",
+                "member takes M, as long as there are enough.",
             },
         )
     )
@@ -238,20 +239,21 @@ def how_many_move(
     name: str, joining: str, partitions: int, *, moved: int, gained: int
 ) -> Ask | None:
     """Ask how many of all partitions move when a member joins, of which it gets `gained`."""
+    between = moved - gained
     return question_with_enough_choices(
         ask(
-            f"{joining} joins. How many of the {partitions} partitions get another owner, by "
+            f"{joining} joins. How many of {count(partitions, 'partition')} get another owner, by "
             f"{name}?",
             str(moved),
-            f"{gained} go to {joining}. {moved - gained} go from one of the other members to "
-            "another one.",
+            f"{gained} {agreeing('go', gained)} to {joining}. {between} {agreeing('go', between)} "
+            "from one of the other members to another one.",
             {
                 str(partitions): "That gives each partition to another member. All members stop "
                 "reading for a moment. But some get back partitions that they had.",
                 "0": "That leaves the new member without partitions until another member leaves. "
                 "But a group makes a new assignment whenever a member joins.",
-                str(gained): f"That counts only what {joining} gets. But the runs of the other "
-                "members change, too.",
+                str(gained): f"That counts only what {joining} gets. But partitions move between "
+                "the other members, too.",
             },
         )
     )
@@ -318,9 +320,9 @@ def document(
     )
     joined = tuple(enumerate(plan.members))
     recording.step(
-        f"{count(len(plan.members), 'member')} of a group read {count(len(plan.topics), 'topic')}. "
-        "An assignor decides which member gets which partition. Each partition goes to exactly "
-        "one member of the group.",
+        f"{count(len(plan.members), 'member', 'read')} {count(len(plan.topics), 'topic')} as a "
+        "group. An assignor decides which member gets which partition. Each partition goes to "
+        "exactly one member of the group.",
         values={topic: count(partitions, "partition") for topic, partitions in plan.topics.items()},
         tables=[Table("Members in the order in which they joined", ("joined", "member"), joined)],
         picture=owners(plan.topics, {member: [] for member in plan.ordered}),
@@ -366,8 +368,8 @@ def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> 
     given: Assignment = {member: [] for member in plan.ordered}
     recording.step(
         f"range shares out one topic at a time. Of {topic}, each member gets P div C = {each}. The "
-        f"first P mod C = {extra} of them get one more. The partitions of a member have "
-        "consecutive numbers: they are a run.",
+        f"first P mod C = {extra} of them {agreeing('get', extra)} one more. The partitions of "
+        "a member have consecutive numbers: they are a run.",
         ask=shares_of_range(topic, partitions, len(plan.members)),
         values=values,
         tables=[grid("range", topic, partitions, given)],
@@ -432,8 +434,8 @@ def _say_side_by_side(
     )
     recording.step(
         "All three answers on one grid. range and multiple give runs, and share out each topic "
-        "separately. roundrobin gives no runs, and shares out all topics together, as evenly as "
-        "possible.",
+        "separately. roundrobin shares out all topics together, one partition at a time, as "
+        "evenly as possible.",
         tables=[
             *grids_side_by_side(plan.topics, before),
             Table("Partitions of each member in all", ("member", *ASSIGNORS), counts),

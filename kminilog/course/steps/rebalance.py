@@ -28,7 +28,7 @@ from kminilog.course.replays.rebalance import (
 )
 from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.text import count
+from kminilog.text import agreeing, count
 
 # ---- the questions
 
@@ -96,22 +96,21 @@ def how_many_again(before: RebalanceSecond, now: RebalanceSecond) -> Ask | None:
         for number, reader in now.reader_by_partition.items()
         if reader is not None and before.reader_by_partition[number] != reader
     ]
-    taker = now.reader_by_partition[begun[0]]
-    read = sum(now.read_to_by_partition[n] - before.committed_by_partition[n] for n in begun)
+    new = sum(now.read_to_by_partition[n] - before.read_to_by_partition[n] for n in begun)
     return question_with_enough_choices(
         ask(
-            f"{taker} takes over partitions whose reader has stopped without a commit. How many "
-            "messages are read a second time?",
+            f"{_partition_list(begun).capitalize()} {agreeing('get', len(begun))} a new "
+            "reader, which begins at the committed offset. How many messages are read a second "
+            "time?",
             str(now.read_again),
             "Reading goes on at the committed offset. So the messages that were read after that "
             "offset are read again.",
             {
                 "0": "That would be exactly-once delivery. But a group knows only committed "
                 "offsets, not what was read after them.",
-                str(read - now.read_again): "These messages are read for the first time. They "
-                "came while nobody read.",
-                str(read): "These are all messages that are read now, from the committed offset "
-                "on. Some of them are new.",
+                str(new): "These messages are read for the first time.",
+                str(new + now.read_again): "That counts those, too, that are read for the first "
+                "time.",
             },
         )
     )
@@ -202,12 +201,12 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
             picture=_readers_picture(seconds[: change.now.second - seconds[0].second + 1], plan),
         )
     last, again = seconds[-1], sum(second.read_again for second in seconds)
-    said = f"In all, {count(again, 'message')} {'was' if again == 1 else 'were'} read twice. "
+    said = f"In all, {count(again, 'message', 'were')} read twice. "
     said += (
         "That is at-least-once delivery: messages that were read but not committed are read again."
     )
     if len(news) > len(shown):
-        said += f" ({count(len(news) - len(shown), 'change')} before this step are left out.)"
+        said += f" ({count(len(news) - len(shown), 'change', 'before this step are')} left out.)"
     recording.step(
         said,
         values={**_values(last), "read twice in all": again},
@@ -276,8 +275,8 @@ def _sentences(change: Change, plan: RebalancePlan) -> Iterator[str]:
         yield f"There are not enough partitions for {' and '.join(now.idle)}."
     if now.read_again:
         yield (
-            f"{count(now.read_again, 'message')} are read a second time. They had been read, but "
-            "not committed."
+            f"{count(now.read_again, 'message', 'are')} read a second time: read before, but not "
+            "committed."
         )
 
 
@@ -296,7 +295,7 @@ def _event_sentence(event: Event, now: RebalanceSecond) -> str:
 
 
 def _partition_list(numbers: Sequence[int]) -> str:
-    noun = "partition" if len(numbers) == 1 else "partitions"
+    noun = count(len(numbers), "partition").split()[1]
     return f"{noun} {', '.join(map(str, numbers))}"
 
 

@@ -118,7 +118,11 @@ def _batches(runs: Sequence[PartitionerRun], sent: int) -> Picture:
         if bars:
             bars[-1] = bars[-1]._replace(style=f"{bars[-1].style} here".strip())
         lanes.append(PictureLane(run.label, 0, len(KEYS), tuple(bars)))
-    return Picture("Each bar is a batch; orange: its first record has a key", tuple(lanes))
+    title = (
+        "Each bar: records in a row in one batch, which may have several bars; orange: the first "
+        "one of a bar has a key"
+    )
+    return Picture(title, tuple(lanes))
 
 
 def _shares(got: Mapping[str, Sequence[int]]) -> Picture:
@@ -297,7 +301,7 @@ def _say_bug(recording: Recording, runs: Sequence[PartitionerRun], partitions: i
         return
     used = len(set(both[-1].partitions))
     lost = "When a batch begins, the producer asks twice, and the first answer is lost."
-    reached = "Turns are lost, but each partition is reached in the end."
+    reached = f"Turns are lost, but {count(used, 'partition', 'are')} reached."
     question = ask(
         f"With its bug, round robin counts a turn each time it is asked. How many of the "
         f"{count(partitions, 'partition')} get any of the {len(KEYS)} records?",
@@ -312,9 +316,10 @@ def _say_bug(recording: Recording, runs: Sequence[PartitionerRun], partitions: i
         },
     )
     recording.step(
-        f"Round robin with its bug (KAFKA-9965) uses {used} of {partitions} partitions. When a "
-        "batch begins, the producer asks again, because sticky partitioners need that. In Kafka "
-        "2.4 to 3.9, round robin counted that as a turn. Without the bug, it repeats its answer.",
+        f"Round robin with its bug (KAFKA-9965) uses {used} of {count(partitions, 'partition')}. "
+        "When a batch begins, the producer asks again, because sticky partitioners need that. In "
+        "Kafka 2.4 to 3.9, round robin counted that as a turn. Without the bug, it repeats "
+        "its answer.",
         ask=question_with_enough_choices(question),
         tables=[counts(both, partitions)],
         picture=_shares({run.label: _counted(run, partitions) for run in both}),
@@ -331,7 +336,9 @@ def _say_slow(
     got = {run.label: replay_slow_leader(run.config, partitions, new_chance()) for run in runs}
     columns = ("partitioner", "p0, slow", *(f"p{number}" for number in range(1, partitions)))
     rows: tuple[tuple[Value, ...], ...] = tuple((label, *each) for label, each in got.items())
-    fair = RECORDS // partitions
+    fair = _equal_share(partitions)
+    slow_ms = f"The leader of partition 0 takes {SLOW_MS} ms for a batch"
+    others_ms = f", the others {FAST_MS} ms" if partitions > 1 else ""
 
     def say(said: str, names: Sequence[str], question: Ask | None) -> None:
         marked = tuple(row for row, run in enumerate(runs) if run.name in names)
@@ -342,48 +349,55 @@ def _say_slow(
 
     say(
         f"The problem of KAFKA-10888: the real producer sends {RECORDS} records without a key, one "
-        f"each millisecond. The leader of partition 0 takes {SLOW_MS} ms for a batch, the others "
-        f"{FAST_MS} ms. A batch that waits for the slow leader stays open and gets more records. A "
-        "sticky partitioner stays with it until it is full.",
+        f"each millisecond. {slow_ms}{others_ms}. A batch that waits for its leader stays open as "
+        "long as it has room, and a sticky partitioner stays with it until another batch begins. "
+        f"An equal share is {fair}.",
         _STICKY,
-        _ask_slow(runs, got, fair),
+        _ask_slow(runs, got, partitions),
     )
     if "built-in" in got:
         say(
             "Since Kafka 3.3 the partitioner counts the bytes that a partition got, not its "
-            "batches. It also chooses partitions with a short queue more often, so a slow leader "
-            "gets fewer records.",
+            "batches. It also chooses partitions with a short queue more often. Here partition "
+            f"0 gets {got['built-in'][0]} of {RECORDS} records.",
             ("built-in",),
             None,
         )
 
 
 def _ask_slow(
-    runs: Sequence[PartitionerRun], got: Mapping[str, Sequence[int]], fair: int
+    runs: Sequence[PartitionerRun], got: Mapping[str, Sequence[int]], partitions: int
 ) -> Ask | None:
     sticky = next((run for run in runs if run.name in _STICKY), None)
     if sticky is None or len(got[sticky.label]) < 2:
         return None
     slow = got[sticky.label][0]
-    answers = {
-        "more than the others": "Its batches stay open longer, so the partitioner stays there "
-        "longer.",
-        "fewer than the others": "That would be good. But this partitioner does not look at "
-        "leaders. A batch that waits stays open, and the partitioner stays there until the batch "
-        "is full.",
-        "as many as the others": "That is right if each visit brings the same number of records. "
-        "But a fast leader takes a batch with one record in it. While a slow leader works, its "
-        "next batch gets full.",
-    }
-    right = "as many as the others"
-    if abs(slow - fair) > fair // 5:
-        right = "more than the others" if slow > fair else "fewer than the others"
+    more, fewer, equal = "more than that", "fewer than that", "about as many as that"
+    right = equal
+    if 5 * abs(slow * partitions - RECORDS) > RECORDS:
+        right = more if slow * partitions > RECORDS else fewer
+    fact = f"It gets {slow} of {RECORDS}. An equal share is {_equal_share(partitions)}."
     return ask(
         f"The leader of partition 0 becomes slow. {sticky.label} changes its partition with each "
-        "batch. How many records does partition 0 get?",
+        f"batch. An equal share is {_equal_share(partitions)} records. How many does partition 0 "
+        "get? About as many means: up to a fifth more or less.",
         right,
-        answers[right]
-        if right == "more than the others"
-        else f"It gets {slow}. An equal share is {fair}.",
-        answers,
+        fact,
+        {
+            more: "That happens if a batch that waits for the slow leader has room for many "
+            f"records. {fact}",
+            fewer: "That would be good. But this partitioner does not look at how slow a leader "
+            f"is. {fact}",
+            equal: f"That is right if each visit brings the same number of records. {fact}",
+        },
     )
+
+
+def _equal_share(partitions: int) -> str:
+    """Return how many records each partition gets if no one gets two more than another.
+
+    >>> _equal_share(4), _equal_share(8)
+    ('75', '37 or 38')
+    """
+    each, extra = divmod(RECORDS, partitions)
+    return f"{each} or {each + 1}" if extra else str(each)

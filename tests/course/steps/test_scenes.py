@@ -230,6 +230,9 @@ WRONG = [
     ("record --dialect kafka", "--dialect is that of a .log"),
     ("record 00000000000000000000.index --dialect kafka", "--dialect is that of a .log"),
     ("record --at 34", "the sample has no byte 34: it has bytes 0 to 33"),
+    ("failover --seed 1", "--seed changes nothing here: with --switch off"),
+    ("failover --switch on --on-failure stop", "--on-failure changes nothing here"),
+    ("journey alice:book --seed 1", "--seed changes nothing here: the line has a key"),
     ("flip --to ff", "--to is the new value of the byte at --at"),
     ("append-roll --segment-bytes 40 some-words-of-a-long-line", "raise --segment-bytes"),
 ]
