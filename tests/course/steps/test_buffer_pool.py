@@ -14,6 +14,8 @@ from kminilog.course.steps.buffer_pool import (
     document,
 )
 from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 BATCH = 16
 ACTS = st.one_of(
@@ -123,3 +125,20 @@ def test_buffer_pool_refuses_a_plan_that_makes_no_sense(plan, reason):
 def test_step_buffer_pool_refuses_sizes_in_one_line(tmp_path, total, batch):
     run = CommandLine(tmp_path)("step", "buffer-pool", "--total", total, "--batch", batch)
     assert_one_line(run, 2, "at least" if total < 1 << 20 else "at most")
+
+
+@pytest.mark.parametrize("batch", [48, 49, 64, 100])
+@pytest.mark.parametrize("more", [0, 1, 2, 5, 15, 16, 17, 22, 63, 1000])
+def test_buffer_pool_says_what_is_counted_by_hand(batch, more):
+    total = 4 * batch + more
+    found = document(total, batch)
+    for step in found.steps:
+        tables = step.state.tables
+        if not tables or tables[0].title != "Where the memory is, in bytes":
+            continue
+        rows = [row[1] for row in tables[0].rows]
+        assert sum(rows[:-1]) == rows[-1] == total
+        if "takes what is there" in step.say:
+            assert oracle.numbers(step.say)[1] == rows[3]
+    assert oracle.numbers(found.steps[-1].say) == [found.steps[-1].state.tables[0].rows[3][1]]
+    oracle.assert_one_thing_is_one(words_of(found))

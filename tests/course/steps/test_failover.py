@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, replay_failover
 from kminilog.course.steps.failover import document
 from tests.support.cli.command_line import CommandLine
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 PLANS = st.integers(0, 3).flatmap(
@@ -90,3 +92,24 @@ def test_step_failover_takes_the_options_of_the_replay(tmp_path):
     options = ["--switch", "off", "--on-failure", "stop"]
     stopped = run.ok("step", "failover", *options, "--json").document
     assert stopped["steps"][-1]["state"]["values"]["acknowledged"] == 30
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_failover_says_what_is_counted_by_hand(seed):
+    chance = Random(seed)
+    dies = chance.randint(0, 3)
+    plan = FailoverPlan(dies, dies + chance.randint(1, 3), 7, chance.randint(1, 4))
+    is_on = bool(seed % 2)
+    seconds = replayed(is_on, False, seed, plan)
+    found = document(seconds, is_switch_on=is_on, plan=plan)
+    lost = 0 if is_on else plan.rounds * (plan.returns_at - plan.dies_at)
+    made = 4 * plan.rounds * 7
+    assert oracle.numbers(found.steps[-1].say)[:3] == [made - lost, made, lost]
+    for number, step in enumerate(found.steps[1:-1]):
+        is_down = plan.dies_at <= number < plan.returns_at
+        noun = "message is" if plan.rounds == 1 else "messages are"
+        assert (f"{plan.rounds} {noun} lost." in step.say) == (is_down and not is_on)
+        if is_on and is_down:
+            shares = step.say.rpartition(": ")[2].split(", ")
+            assert sum(int(one.split()[0]) for one in shares) == plan.rounds
+    oracle.assert_one_thing_is_one(words_of(found))

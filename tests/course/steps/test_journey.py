@@ -21,6 +21,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.text import shown
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 lines = st.binary(max_size=120) | st.builds(
@@ -154,3 +156,23 @@ def test_journey_refuses_an_empty_separator_and_impossible_partitions():
         journey(b"a:b", separator=b"")
     with pytest.raises(ValueError, match="partitions"):
         journey(b"a:b", partitions=0)
+
+
+@pytest.mark.parametrize("partitions", range(1, 21))
+@pytest.mark.parametrize("dialect", [DOCUMENTED, KAFKA], ids=str)
+def test_journey_tells_of_a_binary_search_only_where_there_are_entries(dialect, partitions):
+    found = journey(b"customer-20:two teapots", dialect=dialect, partitions=partitions)
+    (search,) = [
+        step
+        for step in found.steps
+        if "so reading begins" in step.say or "binary search" in step.say
+    ]
+    (index,) = [
+        step for step in found.steps if "index entry" in step.say and "entries" in step.state.values
+    ]
+    has_entries = index.state.values["entries"] > 0
+    assert ("A binary search" in search.say) == bool(search.state.tables) == has_entries
+    assert bool(index.state.tables) == has_entries
+    for step in found.steps:
+        assert all(table.rows for table in step.state.tables)
+    oracle.assert_one_thing_is_one(words_of(found))

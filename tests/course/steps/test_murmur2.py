@@ -1,3 +1,6 @@
+import random
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from kminilog.course.steps.murmur2 import document, readings, rounds
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.partitioners.keyed import murmur2_partition
 from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 
 @given(st.binary(max_size=200))
@@ -77,3 +82,36 @@ def test_murmur2_takes_a_key_that_is_no_text(key):
 )
 def test_murmur2_of_no_key_or_two_is_one_line(tmp_path, options, part):
     assert_one_line(CommandLine(tmp_path)("step", "murmur2", *options), 2, part)
+
+
+def murmur2_by_hand(data: bytes) -> int:
+    """Return the hash of Kafka's Utils.murmur2, without its sign."""
+    h = (0x9747B28C ^ len(data)) & 0xFFFFFFFF
+    while len(data) >= 4:
+        k = struct.unpack("<I", data[:4])[0] * 0x5BD1E995 % 2**32
+        h = (h * 0x5BD1E995 % 2**32) ^ ((k ^ k >> 24) * 0x5BD1E995 % 2**32)
+        data = data[4:]
+    for slot in reversed(range(len(data))):
+        h ^= data[slot] << 8 * slot
+    h = h * 0x5BD1E995 % 2**32 if data else h
+    h = (h ^ h >> 13) * 0x5BD1E995 % 2**32
+    return h ^ h >> 15
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_murmur2_says_what_a_hash_by_hand_gives(seed):
+    chance = random.Random(seed)
+    key = bytes.fromhex("df6461611b126e") + bytes(seed) if seed < 2 else chance.randbytes(seed - 2)
+    partitions = chance.choice((1, 2, 3, 15, 1000))
+    made = document(key, partitions)
+    h = murmur2_by_hand(key)
+    signed, positive = h - (h >> 31 << 32), h % 2**31
+    sign, _, last = (step.say for step in made.steps[-3:])
+    assert f" {signed}. Its highest bit is {h >> 31}," in sign
+    assert last.startswith(f"{positive} % {partitions} = {positive % partitions}, which")
+    assert oracle.numbers(made.steps[0].say) == [len(key), len(key) // 4, len(key) % 4]
+    assert murmur2_by_hand(bytes.fromhex("df6461611b126e")) == murmur2_by_hand(
+        bytes.fromhex("df6461611b126e00")
+    )
+    assert "usually get different hashes" in made.steps[1].say
+    oracle.assert_one_thing_is_one(words_of(made))

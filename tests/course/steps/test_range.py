@@ -1,3 +1,6 @@
+import random
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.course.steps.range import ASSIGNORS, GAINED, OWNED, document
 from kminilog.errors import InvalidTopicError
 from tests.support.cli.command_line import CommandLine
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 topic_counts = st.dictionaries(
     st.sampled_from(["t", "t10", "t2", "u"]), st.integers(1, 32), min_size=1
@@ -122,3 +127,56 @@ def test_range_shows_what_each_member_has_gained_and_lost():
         "······+■−−",
         "········++",
     ]
+
+
+def shares_by_hand(rule, topics, members):
+    """Return member -> its (topic, number)s, by counting them out."""
+    given = {member: [] for member in sorted(members)}
+    ids, dealt = list(given), 0
+    for topic in sorted(topics):
+        left = topics[topic]
+        numbers = iter(range(left))
+        most = -(-left // len(ids))
+        for place, member in enumerate(ids):
+            if rule == "range":
+                taken = -(-left // (len(ids) - place))
+            else:
+                taken = min(most, left)
+            if rule != "roundrobin":
+                given[member] += [(topic, next(numbers)) for _ in range(taken)]
+                left -= taken
+        if rule == "roundrobin":
+            for number in numbers:
+                given[ids[dealt % len(ids)]].append((topic, number))
+                dealt += 1
+    return given
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_range_says_what_is_counted_out_by_hand(seed):
+    chance = random.Random(seed)
+    topics = {f"t{n}": chance.choice((1, 2, 5, 6, 32)) for n in range(chance.randint(1, 4))}
+    everybody = [f"m{n}" for n in range(chance.randint(2, 9))]
+    chance.shuffle(everybody)
+    *members, joining = everybody
+    steps = document(topics, members, joining).steps
+    for rule, step in zip(ASSIGNORS, steps[-4:-1], strict=True):
+        old, new = (shares_by_hand(rule, topics, some) for some in (members, everybody))
+        owner = {one: member for member, owned in old.items() for one in owned}
+        moved = sum(owner[one] != member for member, owned in new.items() for one in owned)
+        noun = "partition" if moved == 1 else "partitions"
+        assert f". {moved} {noun} moved." in step.say
+        if step.ask:
+            why = next(choice.why for choice in step.ask.choices if choice.is_right)
+            gained = len(new[joining])
+            assert oracle.numbers(why.replace(joining, "it")) == [gained, moved - gained]
+    runs = [step.say for step in steps if " starts at " in step.say]
+    first = sorted(topics)[0]
+    for said, owned in zip(runs, shares_by_hand("range", topics, members).values(), strict=True):
+        mine = [number for topic, number in owned if topic == first]
+        assert f"and takes {len(mine)}." in said
+        assert not mine or f" = {mine[0]}, " in said
+    words = list(words_of(document(topics, members, joining)))
+    assert not any("before the last one takes M" in one or "no runs" in one for one in words)
+    assert not any(re.search(r"(?<!\d)1 go ", one) or "But the runs" in one for one in words)
+    oracle.assert_one_thing_is_one(words)

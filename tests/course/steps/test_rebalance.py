@@ -16,6 +16,8 @@ from kminilog.course.replays.rebalance import (
     replay_rebalance,
 )
 from kminilog.course.steps.rebalance import MOST_STEPS, NOBODY, document
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 STRATEGIES = ("range", "multiple", "roundrobin", "sticky", "cooperative-sticky")
@@ -125,3 +127,23 @@ def test_rebalance_with_too_many_changes_ends_with_the_last_second():
     assert len(made.steps) == MOST_STEPS
     assert "(21 changes before this step are left out.)" in made.steps[-1].say
     assert made.final.values["second"] == 59
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("partitions", range(1, 10))
+def test_rebalance_says_what_is_counted_in_the_seconds(strategy, partitions):
+    plan = RebalancePlan(partitions=partitions)
+    seconds = replay(plan, strategy)
+    made = document(seconds, strategy=strategy, plan=plan)
+    by_second = {second.second: second for second in seconds}
+    again = sum(second.read_again for second in seconds)
+    assert oracle.numbers(made.steps[-1].say)[0] == again
+    for step in made.steps[:-1]:
+        now = by_second[step.state.values["second"]]
+        assert ("read a second time" in step.say) == (now.read_again > 0)
+        if step.ask and "a second time" in step.ask.question:
+            before = by_second[now.second - 1].reader_by_partition
+            begun = [n for n, r in now.reader_by_partition.items() if r and r != before[n]]
+            assert oracle.numbers(step.ask.question) == begun
+            assert "stopped without a commit" not in step.ask.question
+    oracle.assert_one_thing_is_one(words_of(made))

@@ -9,6 +9,8 @@ from kminilog.course.steps.sticky import BUG, KEYS, document
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.registry import PARTITIONERS
 from tests.support.cli.command_line import CommandLine, assert_one_line
+from tests.support.course.steps import oracle
+from tests.support.course.steps.scenes import words_of
 
 LABELS = [*PARTITIONERS, "round-robin (bug)"]
 
@@ -129,3 +131,55 @@ def test_step_sticky_takes_a_class_of_ones_own(tmp_path):
     assert_one_line(run("step", "sticky", "--partitioner", "nope"), 2, "no partitioner 'nope'")
     with pytest.raises(UnknownTopicOrPartitionError):
         made("kminilog.partitioners.examples.AlwaysTwo", partitions=2)
+
+
+@pytest.mark.parametrize("seed", range(45))
+def test_sticky_says_what_is_counted_by_hand(seed):
+    partitions = (1, 2, 3, 8, 13, 20)[seed % 6]
+    batch_bytes = (0, 1, 26, 78, 200, 320, 4000)[seed % 7]
+    found = made(
+        "default-2.4",
+        "built-in",
+        "round-robin",
+        partitions=partitions,
+        batch_bytes=batch_bytes,
+        seed=seed,
+    )
+    *_, bug, slow, built_in, _ = found.steps
+    shares = {row[0]: row[1:] for row in slow.state.tables[0].rows}
+    each = {300 // partitions, -(-300 // partitions)}
+    assert slow.state.values["equal share"] == " or ".join(map(str, sorted(each)))
+    assert ("the others" in slow.say) == (partitions > 1)
+    assert "gets more records" not in slow.say
+    assert built_in.say.endswith(f"Here partition 0 gets {shares['built-in'][0]} of 300 records.")
+    used = len(set(grid(found)["round-robin (bug)"]))
+    noun = "partition" if partitions == 1 else "partitions"
+    assert f" uses {used} of {partitions} {noun}." in bug.say
+    for step in (bug, slow):
+        for choice in step.ask.choices if step.ask else ():
+            assert "each partition is reached" not in choice.why or used == partitions
+    if slow.ask:
+        ratio = shares["default-2.4"][0] * partitions / 300
+        wanted = "about as many as that" if 0.8 <= ratio <= 1.2 else "more than that"
+        assert right(slow.ask) == ("fewer than that" if ratio < 0.8 else wanted)
+        for choice in slow.ask.choices:
+            assert f"It gets {shares['default-2.4'][0]} of 300." in choice.why
+    oracle.assert_one_thing_is_one(words_of(found))
+
+
+@pytest.mark.parametrize("batch_bytes", [0, 26, 78, 320])
+def test_sticky_draws_bars_that_lie_in_one_batch_each(batch_bytes):
+    names = ("default-0.8", "default-0.9", "default-2.4", "built-in", "round-robin")
+    found = made(*names, batch_bytes=batch_bytes)
+    step = found.steps[len(KEYS)]
+    assert "Each bar is a batch" not in step.state.picture.title
+    stars = {row[0]: row[1:] for row in step.state.tables[0].rows[1:]}
+    for lane in step.state.picture.lanes:
+        cells = list(map(str, stars[lane.name]))
+        begins = [
+            n for n in range(12) if "*" in cells[n] or cells[n] != cells[n - 1].rstrip("*") or not n
+        ]
+        assert [bar.start for bar in lane.bars] == begins
+        assert [bar.style.startswith("key") for bar in lane.bars] == [
+            KEYS[n] is not None for n in begins
+        ]
