@@ -142,3 +142,9 @@ def test_buffer_pool_says_what_is_counted_by_hand(batch, more):
             assert oracle.numbers(step.say)[1] == rows[3]
     assert oracle.numbers(found.steps[-1].say) == [found.steps[-1].state.tables[0].rows[3][1]]
     oracle.assert_one_thing_is_one(words_of(found))
+
+
+def test_buffer_pool_says_of_one_byte_that_it_is_one():
+    found = document(81, BATCH, [Take("a", 80), Take("b", 40, 10)])
+    assert "takes what is there, 1 byte, and" in found.steps[-1].say
+    oracle.assert_one_thing_is_one(words_of(found))

@@ -66,3 +66,21 @@ def test_choice_of_two_answers_is_told_as_among_the_twelve_sends():
     said = document(choice, Asked("uniform-sticky", config, range(4), range(4))).steps[0].say
     assert len(choice.answers) == 2
     assert said in twelve_sends(chance, partitioners=["uniform-sticky"]).steps[1].say
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_choice_says_what_a_hash_code_by_hand_gives(seed):
+    chance = Random(seed)
+    key = "".join(map(chr, chance.choices(range(32, 127), k=seed)))
+    code = sum(ord(one) * 31**place for place, one in enumerate(reversed(key))) % 2**32
+    code -= code >> 31 << 32
+    partitions, rule = chance.choice((1, 2, 7, 1000)), chance.choice(("mask", "abs"))
+    number = code % 2**31 if rule == "mask" else abs(code)
+    config = complete_config({"default-0.8.abs": rule}, PRODUCER_SETTINGS)
+    chooser = make_partitioner("default-0.8", config, chance=Random(0), clock=ManualClock())
+    cluster = ClusterMetadata.of_one_topic("orders", range(partitions))
+    (choice,) = dry_run(chooser, [key], "orders", cluster, 78)
+    asked = Asked("default-0.8", config, range(partitions), range(partitions), True)
+    said = document(choice, asked).steps[0].say
+    assert f" is {code}; " in said
+    assert said.endswith(f" = {number}; {number} % {partitions} = {number % partitions}.")
