@@ -141,12 +141,12 @@ def names_in(directory: Path) -> list[str]:
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory, unless it is there, and those around it; its name survives a power
+    """Create a directory, unless it is there, and those around it; their names survive a power
     failure. Raises OSError; FileExistsError if a file has the name."""
-    if not path.is_dir():
-        make_directory(path.parent)
-        path.mkdir(exist_ok=True)
-        sync(path.parent)
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        sync(each.parent)
 
 
 def append_to(path: Path, data: bytes | memoryview) -> None:

@@ -125,7 +125,8 @@ def test_report_covers_the_log_whichever_call_fails(
         if is_past_the_end:
             break
     assert call > 10
-    assert outcomes == {"in doubt" if is_lasting else "undone"}
+    # A roll that fails at its first call has nothing to undo, whatever fails afterwards.
+    assert outcomes - {"undone"} == ({"in doubt"} if is_lasting else set())
 
 
 @pytest.mark.parametrize("linger", ["linger.ms=1", "linger.ms=1000"])
