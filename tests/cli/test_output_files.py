@@ -113,6 +113,17 @@ def test_two_outputs_into_one_file_are_refused(
     assert contents(Path("out")) == {}
 
 
+@pytest.mark.parametrize("option", ["--report", "--junit", "--findings"])
+def test_output_that_is_a_file_of_the_source_is_refused(orders, tmp_path, monkeypatch, option):
+    monkeypatch.chdir(tmp_path)
+    Path("source").mkdir()
+    Path("source/lines.jsonl").write_bytes(b"key0:value0\n")
+    Path("link.jsonl").symlink_to("source/lines.jsonl")
+    run = orders("verify", "orders", "--against", "source", option, "link.jsonl")
+    assert_one_line(run, 2, "link.jsonl is a file of the source; name another one")
+    assert Path("source/lines.jsonl").read_bytes() == b"key0:value0\n"
+
+
 def test_outputs_into_files_of_their_own_or_into_a_device_are_written(orders, tmp_path):
     out = tmp_path / "out"
     orders.ok("verify", "--report", out / "x.html", "--junit", out / "x.xml")

@@ -5,6 +5,7 @@ for. This process or Spark does it. The exit code is 0 if all is ok, 1 for findi
 could not be done.
 """
 
+import os
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +38,7 @@ from kminilog.system import SystemClock
 from kminilog.verification.orphans import topics_to_check, why_no_log_dir
 
 if TYPE_CHECKING:
+    from kminilog.jobs.source.description import Source
     from kminilog.verification.report import Report
 
 
@@ -172,6 +174,8 @@ def command(
     if findings_file:
         checks["findings"] = findings_file
     with failures_told(as_json):
+        if source:
+            _refuse_outputs_in(source, report_file, junit_file, findings_file)
         report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
     try:
         _save(report, log_dir, report_file, junit_file)
@@ -183,6 +187,17 @@ def command(
         if not topics and (why := why_no_log_dir(log_dir)):
             warn(why)
     return report.exit_code
+
+
+def _refuse_outputs_in(source: "Source", *outputs: Path | None) -> None:
+    """Raise UsageError if an output would replace a file of the source."""
+    there = {os.path.realpath(path): path for path in outputs if path and path.exists()}
+    if there and source.format != "kminilog":  # no output is in a log dir
+        from kminilog.jobs.source.source_files import list_files
+
+        for file in list_files(source.paths):
+            if path := there.get(os.path.realpath(file.path)):
+                raise click.UsageError(f"{path} is a file of the source; name another one")
 
 
 def _check_options(

@@ -289,7 +289,8 @@ def test_pending_job_behind_a_damaged_end_is_finished_and_the_damage_is_told(sce
     assert not pending_path(scene.log_dir).exists()
 
 
-def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene, dialect):
+def staged_behind_the_end(scene, dialect):
+    """One message staged for job-2, which is to follow the last one of t-0."""
     LogDirWriter.open(scene.log_dir).close()
     end = 3 * STORED
     staging = staging_path(scene.log_dir, "job-2")
@@ -298,6 +299,11 @@ def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene,
         staging, Topic("t", 1, dialect, SETTINGS), 0, target=scene.log_dir / "t-0", first_offset=end
     )
     log.append(numbered(end, end + 1))
+    return staging, log, end
+
+
+def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene, dialect):
+    staging, log, end = staged_behind_the_end(scene, dialect)
     staged = seal(log, staging, end)
     (path,) = log.directory.glob("*.log")
     path.rename(scene.outside / "moved.log")
@@ -310,14 +316,7 @@ def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene,
 
 def test_publish_beyond_the_greatest_offset_is_refused_and_nothing_is_committed(scene, dialect):
     """A commit that no reader takes would close the log dir for good."""
-    LogDirWriter.open(scene.log_dir).close()
-    end = 3 * STORED
-    staging = staging_path(scene.log_dir, "job-2")
-    staging.mkdir(parents=True, exist_ok=True)
-    log = open_staged_log(
-        staging, Topic("t", 1, dialect, SETTINGS), 0, target=scene.log_dir / "t-0", first_offset=end
-    )
-    log.append(numbered(end, end + 1))
+    staging, log, end = staged_behind_the_end(scene, dialect)
     staged = replace(seal(log, staging, end), next_offset=2**63)
     with pytest.raises(PublicationError, match="offsets 18 to 9223372036854775808 are no range"):
         publish(scene.log_dir, Manifest("job-2", "t", [staged], {}))
