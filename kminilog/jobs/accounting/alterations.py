@@ -11,7 +11,8 @@ be one altered record. The key tells most, so these pair in turn:
 
     the only record and the only message with their key, wherever they stand: as a sound pair
     equal keys in one place, in order
-    the rest of a place, in order, between these pairs; with a key and without first apart
+    the rest of a place, in order, between these pairs: first those with a key among themselves,
+    and those without; then what is left of both
 
 So a record that was removed gives its message to no other one. Where place says nothing, the rest
 is not paired: if the source has no order, or if records beside it are not where they belong.
