@@ -1220,6 +1220,18 @@ def test_cluster_demo_json_has_the_same_figures(kminilog, seed):
     assert off["seconds"][6]["event"] == "broker 0 returns"
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--switch off --seed 1", "--seed changes nothing here: nothing is chosen at random"),
+        ("--switch on --on-failure stop", "--on-failure changes nothing here: no message is lost"),
+        ("--switch off --partitioner round-robin --seed 1", "--seed changes nothing here"),
+    ],
+)
+def test_cluster_demo_option_that_cannot_act_is_refused(kminilog, tmp_path, options, said):
+    assert_refused(kminilog, tmp_path, [(options, said)], "cluster", "demo")
+
+
 def test_cluster_demo_can_stop_at_the_first_loss(kminilog):
     run = kminilog.ok("cluster", "demo", "--switch", "off", "--on-failure", "stop", "--json")
     (off,) = run.document["replays"]

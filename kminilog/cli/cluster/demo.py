@@ -4,15 +4,15 @@ It replays both figures of S4 in a small cluster with real files and a simulated
 is the step-through `failover`, in short; with another partitioner than 0.8's, the figures alone.
 """
 
-import random
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kminilog.cli.shared.interrupts import interruptible
-from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.options import WatchedChance, example, json_option, refuse_given
 from kminilog.cli.shared.output import width, write_document, write_line, write_lines
 from kminilog.course.replays.failover import (
     DEFAULT_PARTITIONER,
@@ -66,12 +66,8 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
     partitioner = checked_name(partitioner)
     if is_path(partitioner):
         look_in_current_directory()
-    is_stopping = on_failure == "stop"
-    replays = {
-        which: replay(which, is_stopping=is_stopping, seed=seed, partitioner=partitioner)
-        for which in ("on", "off")
-        if switch in (which, "both")
-    }
+    switches = ["on", "off"] if switch == "both" else [switch]
+    replays = replayed_failovers(switches, on_failure, seed, partitioner)
     if as_json:
         write_document({"replays": [_fields(which, seen) for which, seen in replays.items()]})
         return
@@ -88,19 +84,33 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
         )
 
 
-def replay(
-    which: str, *, is_stopping: bool, seed: int, partitioner: str = DEFAULT_PARTITIONER
-) -> list[FailoverSecond]:
-    """Return the seconds of a replay, for a switch that is "on" or "off"; its files are gone."""
-    with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
-        replay = replay_failover(
-            Path(path),
-            is_switch_on=which == "on",
-            is_stopping=is_stopping,
-            chance=random.Random(seed),
-            partitioner=partitioner,
-        )
-        return list(interruptible(replay))
+def replayed_failovers(
+    switches: Sequence[str],
+    on_failure: str,
+    seed: int,
+    partitioner: str = DEFAULT_PARTITIONER,
+) -> dict[str, list[FailoverSecond]]:
+    """Return the seconds of a replay for each switch, "on" or "off"; its files are gone.
+
+    Raises UsageError if `--seed` or `--on-failure` was given and changed nothing in any of them.
+    """
+    chances = {switch: WatchedChance(seed) for switch in switches}
+    replays = {}
+    for switch, chance in chances.items():
+        with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
+            replay = replay_failover(
+                Path(path),
+                is_switch_on=switch == "on",
+                is_stopping=on_failure == "stop",
+                chance=chance,
+                partitioner=partitioner,
+            )
+            replays[switch] = list(interruptible(replay))
+    if not any(chance.has_acted for chance in chances.values()):
+        refuse_given("seed", "nothing is chosen at random")
+    if not any(second.report.lost for seconds in replays.values() for second in seconds):
+        refuse_given("on_failure", "no message is lost")
+    return replays
 
 
 def _figures(seen: list[FailoverSecond], title: str) -> list[str]:

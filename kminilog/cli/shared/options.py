@@ -7,9 +7,11 @@ usage error that says how to write it.
 import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kminilog.cli.shared.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
@@ -181,3 +183,27 @@ def topic_counts_option(
         callback=_to_topic_counts,
         help="Topic and its number of partitions. Repeatable.",
     )
+
+
+class WatchedChance:
+    """Chance from a seed, which notices whether anything was drawn that could differ."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = Random(seed)
+        self.has_acted = False
+
+    def randrange(self, stop: int, /) -> int:
+        """Return a number from 0 to `stop` - 1."""
+        self.has_acted |= stop > 1
+        return self._chance.randrange(stop)
+
+    def getrandbits(self, count: int, /) -> int:
+        """Return a number of `count` random bits."""
+        self.has_acted = True
+        return self._chance.getrandbits(count)
+
+
+def refuse_given(name: str, why: str) -> None:
+    """Raise UsageError if an option was given to the command at hand: it cannot act there."""
+    if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        raise click.UsageError(f"--{name.replace('_', '-')} changes nothing here: {why}")

@@ -5,8 +5,8 @@ import random
 import click
 
 from kminilog.cli.group.demo import rebalance_options, replayed_rebalance
-from kminilog.cli.shared.options import to_separator, topic_counts_option
-from kminilog.cli.step.scene import dialect_option, refuse_given, scene
+from kminilog.cli.shared.options import refuse_given, to_separator, topic_counts_option
+from kminilog.cli.step.scene import dialect_option, scene
 from kminilog.course.replays.rebalance import DEFAULT_PLAN
 from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DOCUMENTED, Dialect
@@ -90,6 +90,8 @@ def journey(
     data = line.encode("utf-8", "surrogateescape")
     if split_line(data, key_separator).key is not None:
         refuse_given("seed", "the line has a key, so its hash chooses the partition")
+    if partitions == 1:
+        refuse_given("seed", "the topic has one partition")
     return document(
         data,
         chance=random.Random(seed),

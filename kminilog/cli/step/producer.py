@@ -1,12 +1,9 @@
 """`step murmur2`, `sticky`, `buffer-pool`, `failover`: what they take."""
 
-from functools import partial
-from random import Random
-
 import click
 
-from kminilog.cli.shared.options import hex_bytes
-from kminilog.cli.step.scene import refuse_given, scene
+from kminilog.cli.shared.options import WatchedChance, hex_bytes, refuse_given
+from kminilog.cli.step.scene import scene
 from kminilog.course.steps.document import Document
 from kminilog.plugins import look_in_current_directory
 from kminilog.settings import INT32_MAX
@@ -72,7 +69,18 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     names = tuple(map(checked_name, partitioners)) or tuple(PARTITIONERS)
     if any(map(is_path, names)):
         look_in_current_directory()
-    return document(partial(Random, seed), partitions, batch_bytes, names)
+    made: list[WatchedChance] = []
+
+    def new_chance() -> WatchedChance:
+        made.append(WatchedChance(seed))
+        return made[-1]
+
+    shown = document(new_chance, partitions, batch_bytes, names)
+    if partitions == 1:
+        refuse_given("seed", "there is one partition")
+    if not any(chance.has_acted for chance in made):
+        refuse_given("seed", "no partition is chosen at random")
+    return shown
 
 
 @scene(
@@ -120,12 +128,8 @@ def buffer_pool(total: int, batch: int) -> Document:
 )
 def failover(switch: str, on_failure: str, seed: int) -> Document:
     """Stop one of four brokers and start it again: what arrives where, and what is lost."""
-    from kminilog.cli.cluster.demo import replay
+    from kminilog.cli.cluster.demo import replayed_failovers
     from kminilog.course.steps.failover import document
 
-    if switch == "on":
-        refuse_given("on_failure", "with --switch on, no message is lost")
-    else:
-        refuse_given("seed", "with --switch off, nothing is chosen at random")
-    seconds = replay(switch, is_stopping=on_failure == "stop", seed=seed)
+    ((_, seconds),) = replayed_failovers([switch], on_failure, seed).items()
     return document(seconds, is_switch_on=switch == "on")

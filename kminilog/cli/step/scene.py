@@ -6,6 +6,7 @@ Source: ours.
 """
 
 import inspect
+import os
 import re
 import shlex
 import sys
@@ -81,6 +82,8 @@ class SceneCommand(click.Command):
     ) -> None:
         if beside and not html:
             raise click.UsageError("--beside makes a page: add --html FILE")
+        if html and (read := own.get("file")) and os.path.realpath(html) == os.path.realpath(read):
+            raise click.UsageError(f"{html} is the file that is shown; name another one for --html")
         document = self._function(**own)
         check_step(document, from_step)
         if html:
@@ -200,12 +203,6 @@ def _svg_option() -> click.Option:
         metavar="DIR",
         help="Write the picture of each step to this directory, as a file for slides.",
     )
-
-
-def refuse_given(name: str, why: str) -> None:
-    """Raise UsageError if an option was given to the step-through at hand: it cannot act there."""
-    if click.get_current_context().get_parameter_source(name) is _GIVEN:
-        raise click.UsageError(f"--{name.replace('_', '-')} changes nothing here: {why}")
 
 
 def _from_step_option() -> click.Option:

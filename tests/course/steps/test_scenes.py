@@ -230,9 +230,14 @@ WRONG = [
     ("record --dialect kafka", "--dialect is that of a .log"),
     ("record 00000000000000000000.index --dialect kafka", "--dialect is that of a .log"),
     ("record --at 34", "the sample has no byte 34: it has bytes 0 to 33"),
-    ("failover --seed 1", "--seed changes nothing here: with --switch off"),
+    ("failover --seed 1", "--seed changes nothing here: nothing is chosen at random"),
     ("failover --switch on --on-failure stop", "--on-failure changes nothing here"),
     ("journey alice:book --seed 1", "--seed changes nothing here: the line has a key"),
+    ("journey book --partitions 1 --seed 1", "--seed changes nothing here: the topic has one"),
+    ("sticky --partitions 1 --seed 1", "--seed changes nothing here: there is one partition"),
+    ("sticky --partitioner round-robin --seed 1", "--seed changes nothing here: no partition is"),
+    ("murmur2 --beside 'failover --seed 1' --html x", "--seed changes nothing here"),
+    ("record 00000000000000000000.log --html 00000000000000000000.log", "is the file that is"),
     ("flip --to ff", "--to is the new value of the byte at --at"),
     ("append-roll --segment-bytes 40 some-words-of-a-long-line", "raise --segment-bytes"),
 ]
@@ -253,7 +258,7 @@ def test_step_takes_a_seed_where_it_can_act_and_nowhere_else():
 
 def test_step_bad_input_is_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("a-file", "00000000000000000000.index"):
+    for name in ("a-file", "00000000000000000000.index", "00000000000000000000.log"):
         Path(name).write_text("")
     assert_refused(CommandLine(tmp_path / "log-dir"), tmp_path, WRONG, "step")
 
