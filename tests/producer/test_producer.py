@@ -81,6 +81,17 @@ def test_send_says_where_each_record_is(single):
     assert single.values() == numbers(range(5))
 
 
+def test_producer_is_ready_for_a_step_once_a_batch_has_begun_or_got_full(single):
+    with single.producer() as producer:
+        assert not producer.is_ready
+        producer.send(ProducerRecord(TOPIC, None, b"first"))
+        assert producer.is_ready
+        producer.step()
+        assert not producer.is_ready
+        producer.send(ProducerRecord(TOPIC, None, b"second"))
+        assert producer.is_ready
+
+
 def test_send_calls_back_in_order_before_the_future_is_done(single):
     heard, futures = [], []
 
