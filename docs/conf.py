@@ -1,23 +1,17 @@
 """How Sphinx builds these pages; the rest of the configuration is what `make docs` passes.
 
-Code and step-throughs come from the engine itself: an excerpt is read from the source, and the
-pages of the step-throughs are written once the other pages are there.
+Step-throughs come from the engine itself: their pages are written once the other pages are there.
 """
 
-import ast
-import inspect
 import sys
-import textwrap
 import tomllib
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.directives.code import LiteralInclude
 from sphinx.util.docutils import SphinxDirective
 
 from kminilog.cli.step.command import scene_command, write_pages
-from kminilog.course.judging.patching import library_answer, room_of
 from kminilog.format.names import TopicPartition
 
 sys.path.insert(0, str(Path(__file__).parent))  # the directives beside this file
@@ -73,37 +67,24 @@ _FRAME = """<figure class="step-through">
 
 
 class StepThrough(SphinxDirective):
-    """A step-through inside a page, which may begin at a step: `{step-through} murmur2 5`."""
+    """A step-through inside a page, which may begin at a step: `{step-through} murmur2 5`.
+
+    Its content is the command that shows the same: other viewers of Markdown show that.
+    """
 
     required_arguments = 1
     optional_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return the frame."""
         name, number = (*self.arguments, "1")[:2]
+        command = " --from-step ".join(("kminilog step " + name, *self.arguments[1:]))
+        if list(self.content) != [command]:
+            raise self.error(f"the content must be the command: {command}")
         page = "../" * self.env.docname.count("/") + f"step-throughs/{name}.html#step/{number}"
         html = _FRAME.format(name=name, page=page, title=scene_command(name).short_help)
         return [nodes.raw("", html, format="html")]
-
-
-class Excerpt(LiteralInclude):
-    """A function of the package without its docstring: `{excerpt} storage.lookup.walk`."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return its lines, as they are in the source now."""
-        symbol = self.arguments[0]
-        room = room_of(symbol)
-        source = textwrap.dedent(inspect.getsource(library_answer(symbol)))
-        docstring = ast.parse(source).body[0].body[0]
-        self.arguments[0] = f"/../kminilog/{room.replace('.', '/')}.py"
-        self.options |= {
-            "pyobject": symbol.removeprefix(f"{room}."),
-            "lines": f"-{docstring.lineno - 1},{docstring.end_lineno + 1}-",
-            "dedent": None,
-            "language": "python",
-            "caption": symbol,
-        }
-        return super().run()
 
 
 def _write_steps(app: Sphinx, error: Exception | None) -> None:
@@ -119,8 +100,7 @@ def _skip_fields(
 
 
 def setup(app: Sphinx) -> None:
-    """Add excerpts and step-throughs to what Sphinx builds."""
+    """Add step-throughs to what Sphinx builds."""
     app.connect("autodoc-skip-member", _skip_fields)
-    app.add_directive("excerpt", Excerpt)
     app.add_directive("step-through", StepThrough)
     app.connect("build-finished", _write_steps)

@@ -1,4 +1,8 @@
-"""docs/tour.md: its commands print what it shows, and reach its excerpts in their order."""
+"""docs/tour.md: its commands print what it shows, and reach its excerpts in their order.
+
+The excerpts stand in the page, so that every viewer of Markdown shows them. After a change of the
+source, `python -m tests.docs.test_tour` writes them anew.
+"""
 
 import ast
 import inspect
@@ -14,8 +18,10 @@ import pytest
 from kminilog.course.judging.patching import library_answer
 from tests.docs.test_tutorial import sessions
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tour.md").read_text()
-EXCERPT = re.compile(r"^```\{excerpt\} (\S+)$", re.MULTILINE)
+FILE = Path(__file__).parents[2] / "docs" / "tour.md"
+PAGE = FILE.read_text()
+# Where a function stands, then its lines.
+EXCERPT = re.compile(r"^`([\w.]+)`:\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What reaches the excerpts of each section.
 REACHED_BY = {
     "Into a batch": "produce",
@@ -56,7 +62,7 @@ def stops(command: str) -> list[str]:
         stop
         for title, text in parts
         if REACHED_BY.get(title) == command
-        for stop in EXCERPT.findall(text)
+        for stop, _ in EXCERPT.findall(text)
     ]
 
 
@@ -91,15 +97,31 @@ def test_stop_in_the_wrong_order_is_seen():
     assert missed(["a", "c", "b"], ["a", "b", "c"]) == ["b"]
 
 
-def test_excerpt_is_a_short_function_with_a_docstring_that_is_left_out():
-    offenders = []
-    for symbol in EXCERPT.findall(PAGE):
-        (function,) = ast.parse(dedent(inspect.getsource(library_answer(symbol)))).body
-        if not isinstance(function, ast.FunctionDef) or not ast.get_docstring(function):
-            offenders.append(symbol)
-    assert offenders == []
+def excerpt(symbol: str) -> str:
+    """Return a function of the package as it is now, without its docstring."""
+    source = dedent(inspect.getsource(library_answer(symbol)))
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert ast.get_docstring(function)
+    docstring, lines = function.body[0], source.splitlines(keepends=True)
+    head, body = lines[: docstring.lineno - 1], lines[docstring.end_lineno :]
+    return "".join(head) + "".join(body).lstrip("\n")
+
+
+def with_excerpts(page: str) -> str:
+    """Return a page with each excerpt taken from the source anew."""
+    return EXCERPT.sub(lambda found: f"`{found[1]}`:\n\n```python\n{excerpt(found[1])}```", page)
+
+
+def test_excerpts_are_what_the_source_is_now():
+    assert EXCERPT.findall(PAGE)
+    assert with_excerpts(PAGE) == PAGE, "write them anew: python -m tests.docs.test_tour"
 
 
 def test_each_excerpt_is_reached_by_a_command():
     reached = [stop for verb in dict.fromkeys(REACHED_BY.values()) for stop in stops(verb)]
-    assert reached == EXCERPT.findall(PAGE)
+    assert reached == [stop for stop, _ in EXCERPT.findall(PAGE)]
+
+
+if __name__ == "__main__":
+    FILE.write_text(with_excerpts(PAGE))
