@@ -13,6 +13,7 @@ from tests.support.spark_classes import jvm_options
 
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text()
+COMMAND_LINE = (PROJECT / "docs" / "command-line.md").read_text()
 CONTRIBUTING = (PROJECT / "CONTRIBUTING.md").read_text()
 PAGES = [README, CONTRIBUTING]
 # In tests/docs/test_spark_page.py and tests/playground.
@@ -30,13 +31,19 @@ def shown_commands(page: str, kinds: str = "console") -> list[str]:
     return re.findall(r"^\$ (.*)$", "".join(blocks), re.MULTILINE)
 
 
-def test_readme_example_runs_and_uses_public_names_only(tmp_path, monkeypatch, capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def tour() -> list[str]:
+    """Return the commands of README.md, and those of a page that go on from them."""
+    return [*shown_commands(README, "console|shell-session"), *shown_commands(COMMAND_LINE)]
+
+
+def test_python_page_example_runs_and_uses_public_names_only(tmp_path, monkeypatch, capsys):
+    page = (PROJECT / "docs" / "python.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (imported,) = re.findall(r"from kminilog import (.*)", example)
     assert set(imported.split(", ")) <= set(kminilog.__all__)
     assert "import" not in example.replace(f"from kminilog import {imported}", "")
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "README.md", "exec"), {})  # the example is ours
+    exec(compile(example, "docs/python.md", "exec"), {})  # the example is ours
     assert capsys.readouterr().out == "b'green' at byte 34 of 00000000000000000000\n"
 
 
@@ -47,18 +54,16 @@ def test_public_names_of_the_package_exist():
 def test_shown_commands_of_all_pages_are_make_targets_or_run_by_the_tour():
     targets = re.findall(r"^([a-z-]+):.*## ", (PROJECT / "Makefile").read_text(), re.MULTILINE)
     made = {f"make {target}" for target in targets}
-    toured = shown_commands(README, "console|shell-session")
     shown = {command for page in PAGES for command in shown_commands(page)}
     assert shown
-    assert shown <= made | set(toured)
+    assert shown <= made | set(tour())
 
 
 @pytest.mark.first
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark-cluster")  # beside the session, like all other processes
 def test_readme_tour_runs_from_top_to_bottom(tmp_path):
-    shown = shown_commands(README, "console|shell-session")
-    commands = [line for line in shown if not line.startswith("make ")]
+    commands = [line for line in tour() if not line.startswith("make ")]
     assert len(commands) >= 8
     # The tour is typed in an activated environment; `sys.executable` is that environment here.
     command = f'kminilog() {{ "{sys.executable}" -m kminilog.cli.main "$@"; }}\n'
@@ -73,4 +78,5 @@ def test_readme_tour_runs_from_top_to_bottom(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout.count("verdict: ok") == 4
+    verifies = [line for line in commands if line.startswith("kminilog verify ")]
+    assert done.stdout.count("verdict: ok") == len(verifies) == 3
