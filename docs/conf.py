@@ -89,7 +89,8 @@ class StepThrough(SphinxDirective):
 
 def _write_steps(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
-        write_pages(Path(app.outdir, "step-throughs"), index="../step-throughs.html#the-seventeen")
+        index = "../step-throughs.html#all-step-throughs"
+        write_pages(Path(app.outdir, "step-throughs"), index=index)
 
 
 def _skip_fields(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.test_sources_page import anchors
+
 PROJECT = Path(__file__).parents[2]
 TOP = r"kminilog|docs|tests|labs|scripts|\.ci"
 PACKAGES = "|".join(
@@ -77,6 +79,29 @@ def test_files_that_a_page_or_module_names_are_there():
 )
 def test_files_that_are_not_there_are_named(text, missing):
     assert missing_files(text, PROJECT) == missing
+
+
+# `[words](page.md#heading)`, also of pictures
+LINK = re.compile(r"\[([^\]]*)\]\(([\w./-]*)(?:#([\w-]+))?\)")
+
+
+def bad_links(page: Path) -> list[str]:
+    """Return the links of a page that have no words, or lead to nothing inside the project."""
+    bad = []
+    for words, name, heading in LINK.findall(page.read_text()):
+        target = page.parent / name if name else page
+        is_there = target.exists() and (not heading or heading in anchors(target.read_text()))
+        if not words or not is_there:
+            bad.append(f"[{words}]({name}#{heading})")
+    return bad
+
+
+def test_links_of_pages_have_words_and_lead_to_files_and_headings(tmp_path):
+    pages = [*(PROJECT / "docs").glob("*.md"), *PROJECT.glob("*.md")]
+    bad = {str(page): bad_links(page) for page in pages}
+    assert {page: links for page, links in bad.items() if links} == {}
+    (tmp_path / "page.md").write_text("# One\n[](page.md) [a](b.md) [a](#two) [a](page.md#one)")
+    assert len(bad_links(tmp_path / "page.md")) == 3
 
 
 def test_contributing_page_names_the_time_out_of_tests():

@@ -17,21 +17,21 @@ _OF_TOPICS = """
 ## Settings of a topic
 
 `topic create` and `topic alter` take them, and `ingest`, if it creates the topic. `topic describe`
-shows them. In Python they are the fields of `TopicSettings`, with `_` for `.`. [](format.md)
-explains segments, the index and [retention](format.md#how-old-segments-go).
+shows them. In Python they are the fields of `TopicSettings`, with `_` for `.`.
+[The format](format.md) explains segments, the index and [retention](format.md#how-old-segments-go).
 """
 _OF_PRODUCERS = """
 ## Settings of a producer
 
-`produce` and `partition` take them; in Python, `Producer`. [](producer.md) explains them. If a
-meaning begins with the name of a [partitioner](partitioners.md), only that partitioner reads the
-setting; others ignore it, and one line says so.
+`produce` and `partition` take them; in Python, `Producer`. [The producer](producer.md) explains
+them. If a meaning begins with the name of a [partitioner](partitioners.md), only that partitioner
+reads the setting; others ignore it, and one line says so.
 """
 _OF_CONSUMERS = """
 ## Settings of a consumer
 
-`consume` takes them; in Python, `Consumer` and `open_streams`. [](consumer.md) and [](groups.md)
-explain them.
+`consume` takes them; in Python, `Consumer` and `open_streams`. [The consumer](consumer.md) and
+[Groups](groups.md) explain them.
 """
 _LARGE = {INT32_MAX: "2³¹ − 1", INT64_MAX: "2⁶³ − 1"}
 
