@@ -67,6 +67,8 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path
 
     names = tuple(map(checked_name, partitioners)) or tuple(PARTITIONERS)
+    if partitions == 1:
+        refuse_given("seed", "there is one partition")
     if any(map(is_path, names)):
         look_in_current_directory()
     made: list[WatchedChance] = []
@@ -76,8 +78,6 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
         return made[-1]
 
     shown = document(new_chance, partitions, batch_bytes, names)
-    if partitions == 1:
-        refuse_given("seed", "there is one partition")
     if not any(chance.has_acted for chance in made):
         refuse_given("seed", "no partition is chosen at random")
     return shown
