@@ -27,7 +27,7 @@ for room in rooms:
         import_module(module.name)
 
 from kminilog.cli.step.command import SCENES, scene_command
-from kminilog.course.steps.page import render_page
+from kminilog.explain.page import render_page
 for name in SCENES:
     try:
         page = render_page(scene_command(name).document())

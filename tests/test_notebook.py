@@ -8,8 +8,8 @@ from html import unescape
 import pytest
 
 from kminilog import LogDir, LogDirWriter, Topic, TopicPartition
-from kminilog.course.steps import murmur2
-from kminilog.course.steps.page import render_page
+from kminilog.explain import murmur2
+from kminilog.explain.page import render_page
 from kminilog.verification.report import verify_storage
 from tests.support.browser import Page
 from tests.support.notebooks import HOSTILE, shown
@@ -51,7 +51,7 @@ def test_step_through_in_a_frame_is_stepped_by_its_buttons(browser, tmp_path):
 def test_objects_show_themselves_before_anything_about_notebooks_is_imported():
     program = (
         "import sys; from kminilog import LogDir, LogDirWriter\n"
-        "from kminilog.course.steps.murmur2 import document\n"
+        "from kminilog.explain.murmur2 import document\n"
         "from kminilog.storage.segment import Segment\n"
         "print(all(hasattr(one, '_repr_html_') for one in (LogDir, Segment, document())))\n"
         "print('jinja2' in sys.modules)"

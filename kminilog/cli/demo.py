@@ -27,9 +27,9 @@ from kminilog.cli.shared.named_files import DirectoryName, InputFile
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import width, write_document, write_lines
 from kminilog.cli.shared.topic_files import describe_topic, offset_range
-from kminilog.course.steps.documents_log import OFFSET, write_documents_log
-from kminilog.course.steps.find_offset import Search, of_search
-from kminilog.course.steps.text import render_text
+from kminilog.explain.documents_log import OFFSET, write_documents_log
+from kminilog.explain.find_offset import Search, of_search
+from kminilog.explain.text import render_text
 from kminilog.format.index_entry import decode_entries
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming

@@ -35,9 +35,9 @@ from kminilog.cli.shared.output import (
     write_lines,
     write_record,
 )
-from kminilog.course.steps.find_offset import Search, of_search
-from kminilog.course.steps.text import render_text
 from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from kminilog.explain.find_offset import Search, of_search
+from kminilog.explain.text import render_text
 from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_ends import RecordedEnds

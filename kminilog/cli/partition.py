@@ -8,7 +8,7 @@ the cached partition of `default-0.8` changes after ten minutes.
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
 UTF-8, and with `--key-hex`, the key is the bytes themselves. A user's own class may be in the
 current directory. Several partitioners stand side by side, each with the same seed. The document
-`course.steps.choice` says why; `--explain` shows its last step. Source: ours.
+`explain.choice` says why; `--explain` shows its last step. Source: ours.
 """
 
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ from kminilog.cli.shared.output import (
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
-from kminilog.course.steps.choice import Asked, document
-from kminilog.course.steps.text import step_command, step_lines
+from kminilog.explain.choice import Asked, document
+from kminilog.explain.text import step_command, step_lines
 from kminilog.json_fields import bytes_field
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run

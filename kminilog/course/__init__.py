@@ -1,1 +1,1 @@
-"""The course: labs and their runner, step-throughs, and replays of the documents' examples."""
+"""The course: labs and their runner, step-throughs, and marks."""

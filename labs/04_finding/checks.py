@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from kminilog.course.comparing import Comparer, WrongKindError
-from kminilog.course.steps.recorded_search import Trace
+from kminilog.explain.recorded_search import Trace
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, encode

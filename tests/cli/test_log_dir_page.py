@@ -10,7 +10,7 @@ from kminilog.cli.ls.look import (
     SegmentLook,
 )
 from kminilog.cli.ls.page import LIMITS, render_log_dir
-from kminilog.course.steps.page import BytesTable, FieldRow
+from kminilog.explain.page import BytesTable, FieldRow
 from kminilog.pages import PAGE_BYTES
 from tests.support.cli.looked_at import (
     lane_words,

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kminilog.course.steps.choice import RULES_WITHOUT_KEY
+from kminilog.explain.choice import RULES_WITHOUT_KEY
 from kminilog.partitioners.registry import PARTITIONERS
 from tests.support.cli.command_line import assert_one_line, assert_refused
 

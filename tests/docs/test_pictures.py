@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kminilog.cli.step.command import scene_command
-from kminilog.course.steps.document import Document, Picture
-from kminilog.course.steps.drawing import svg
-from kminilog.course.steps.file_pictures import stacked
+from kminilog.explain.document import Document, Picture
+from kminilog.explain.drawing import svg
+from kminilog.explain.file_pictures import stacked
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "pictures"

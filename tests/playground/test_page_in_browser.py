@@ -20,8 +20,8 @@ from kminilog.cli.playground.command import RUNTIME_VERSION
 from kminilog.cli.step.command import scene_command
 from kminilog.course.material import lab_of
 from kminilog.course.proof import solution
-from kminilog.course.steps.document import digest
 from kminilog.course.work_folder import WorkFolder
+from kminilog.explain.document import digest
 from tests.docs.test_readme import shown_commands
 from tests.support.browser import LOW_CONTRAST, Page, new_context, wait_until
 from tests.support.playground.site import PROJECT, runtime

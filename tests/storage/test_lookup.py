@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.course.steps.recorded_search import HeaderRead, Trace
+from kminilog.explain.recorded_search import HeaderRead, Trace
 from kminilog.format.message import encode, scan
 from kminilog.storage.lookup import ENTRIES, NAMES, entry_slot, segment_slot, walk
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.columns.windows import index_hints
-from kminilog.course.steps.recorded_search import Trace
 from kminilog.errors import CorruptBytesError
+from kminilog.explain.recorded_search import Trace
 from kminilog.format.index_entry import (
     ENTRY_SIZE_BYTES,
     IndexEntry,

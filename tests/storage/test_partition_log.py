@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.course.steps.recorded_search import Trace
 from kminilog.errors import (
     CompressedMessageError,
     CorruptLogError,
@@ -12,6 +11,7 @@ from kminilog.errors import (
     NullValueError,
     OffsetOutOfRangeError,
 )
+from kminilog.explain.recorded_search import Trace
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition

@@ -14,14 +14,14 @@ import click
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import WatchedChance, example, json_option, refuse_given
 from kminilog.cli.shared.output import width, write_document, write_line, write_lines
-from kminilog.course.replays.failover import (
+from kminilog.explain.failover import SWITCH, document, total
+from kminilog.explain.replays.failover import (
     DEFAULT_PARTITIONER,
     PARTITIONS,
     FailoverSecond,
     replay_failover,
 )
-from kminilog.course.steps.failover import SWITCH, document, total
-from kminilog.course.steps.text import render_short
+from kminilog.explain.text import render_short
 from kminilog.partitioners.registry import checked_name, is_path
 from kminilog.plugins import look_in_current_directory
 from kminilog.text import count, table

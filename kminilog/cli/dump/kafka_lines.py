@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kminilog.cli.dump.reading import read_index
 from kminilog.cli.dump.unpacking import Unpacking
-from kminilog.course.steps.field_layout import split_fields
+from kminilog.explain.field_layout import split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, SIZE_END, Message, decode
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file

@@ -14,14 +14,14 @@ from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import Command, example, json_option
 from kminilog.cli.shared.output import width, write_document, write_lines
 from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
-from kminilog.course.replays.rebalance import (
+from kminilog.explain.rebalance import document
+from kminilog.explain.replays.rebalance import (
     DEFAULT_PLAN,
     RebalancePlan,
     RebalanceSecond,
     replay_rebalance,
 )
-from kminilog.course.steps.rebalance import document
-from kminilog.course.steps.text import render_short
+from kminilog.explain.text import render_short
 from kminilog.plugins import look_in_current_directory
 
 

@@ -10,13 +10,13 @@ from contextlib import suppress
 from functools import cache
 
 from kminilog.cli.ls.look import ContentsOf, MessageLook, SegmentContents, messages_said
-from kminilog.course.steps.document import ByteRange, Document, Field
-from kminilog.course.steps.drawing import drawn
-from kminilog.course.steps.field_layout import index_fields, message_fields
-from kminilog.course.steps.page import BytesTable, bytes_in_focus
-from kminilog.course.steps.recording import Recording
-from kminilog.course.steps.stretches import Stretch, read_range, stretches
 from kminilog.errors import KMiniLogError
+from kminilog.explain.document import ByteRange, Document, Field
+from kminilog.explain.drawing import drawn
+from kminilog.explain.field_layout import index_fields, message_fields
+from kminilog.explain.page import BytesTable, bytes_in_focus
+from kminilog.explain.recording import Recording
+from kminilog.explain.stretches import Stretch, read_range, stretches
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.pages import counted

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kminilog.course.steps.drawing import Drawing
-from kminilog.course.steps.page import BytesTable
+from kminilog.explain.drawing import Drawing
+from kminilog.explain.page import BytesTable
 from kminilog.pages import counted
 
 MAX_TICKS = 200

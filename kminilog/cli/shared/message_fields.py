@@ -16,7 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from kminilog.cli.shared.output import width
-from kminilog.course.steps.field_layout import NUMBERS, FieldBytes, index_fields, split_fields
+from kminilog.explain.field_layout import NUMBERS, FieldBytes, index_fields, split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
 from kminilog.json_fields import bytes_field

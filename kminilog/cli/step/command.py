@@ -13,7 +13,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_table
 from kminilog.cli.shared.output_files import OutputDirectory, write_output
 from kminilog.cli.step.scene import SceneCommand
-from kminilog.course.steps.page import INDEX_PAGE, Listed, render_index, render_page
+from kminilog.explain.page import INDEX_PAGE, Listed, render_index, render_page
 from kminilog.text import count
 
 # In the order of a course: what a message is, where it stands, how it gets there and back.

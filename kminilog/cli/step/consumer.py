@@ -7,8 +7,8 @@ import click
 from kminilog.cli.group.demo import rebalance_options, replayed_rebalance
 from kminilog.cli.shared.options import refuse_given, to_separator, topic_counts_option
 from kminilog.cli.step.scene import dialect_option, scene
-from kminilog.course.replays.rebalance import DEFAULT_PLAN
-from kminilog.course.steps.document import Document
+from kminilog.explain.document import Document
+from kminilog.explain.replays.rebalance import DEFAULT_PLAN
 from kminilog.format.dialect import DOCUMENTED, Dialect
 
 
@@ -49,7 +49,7 @@ def range(topics: dict[str, int], members: tuple[str, ...], joining: str) -> Doc
 @rebalance_options
 def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     """Replay a group, second by second: who reads what, who is idle, what is read twice."""
-    from kminilog.course.steps.rebalance import document
+    from kminilog.explain.rebalance import document
 
     plan = DEFAULT_PLAN._replace(partitions=partitions)
     return document(replayed_rebalance(strategy, plan, seed), strategy=strategy, plan=plan)

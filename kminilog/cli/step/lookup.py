@@ -12,8 +12,8 @@ import click
 
 from kminilog.cli.shared.options import to_offset, to_topic_partition
 from kminilog.cli.step.scene import scene
-from kminilog.course.steps.document import Document
-from kminilog.course.steps.documents_log import OFFSET, TOPIC, write_documents_log
+from kminilog.explain.document import Document
+from kminilog.explain.documents_log import OFFSET, TOPIC, write_documents_log
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
@@ -46,7 +46,7 @@ def find_offset(
 
     Without arguments, the search of the documents: offset 368776, in a log that is made for it.
     """
-    from kminilog.course.steps.find_offset import document
+    from kminilog.explain.find_offset import document
 
     if topic_partition and offset is None:
         raise click.UsageError(f"which offset of {topic_partition}? Give TOPIC-P and OFFSET")

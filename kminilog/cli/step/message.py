@@ -8,7 +8,7 @@ import click
 from kminilog.cli.shared.named_files import SegmentFile
 from kminilog.cli.shared.topic_files import dialect_of, topic_of
 from kminilog.cli.step.scene import dialect_option, scene
-from kminilog.course.steps.document import Document
+from kminilog.explain.document import Document
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.text import numbered

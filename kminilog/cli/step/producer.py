@@ -4,7 +4,7 @@ import click
 
 from kminilog.cli.shared.options import WatchedChance, hex_bytes, refuse_given
 from kminilog.cli.step.scene import scene
-from kminilog.course.steps.document import Document
+from kminilog.explain.document import Document
 from kminilog.plugins import look_in_current_directory
 from kminilog.settings import INT32_MAX
 
@@ -28,7 +28,7 @@ _KEY = "TT0124"
 )
 def murmur2(key: str | None, hex_key: bytes | None, partitions: int) -> Document:
     """Hash a key round by round, and take the rest in six ways."""
-    from kminilog.course.steps.murmur2 import document
+    from kminilog.explain.murmur2 import document
 
     if key is not None and hex_key is not None:
         raise click.UsageError("give one key: --key or --key-hex")
@@ -129,7 +129,7 @@ def buffer_pool(total: int, batch: int) -> Document:
 def failover(switch: str, on_failure: str, seed: int) -> Document:
     """Stop one of four brokers and start it again: what arrives where, and what is lost."""
     from kminilog.cli.cluster.demo import replayed_failovers
-    from kminilog.course.steps.failover import document
+    from kminilog.explain.failover import document
 
     ((_, seconds),) = replayed_failovers([switch], on_failure, seed).items()
     return document(seconds, is_switch_on=switch == "on")

@@ -22,11 +22,11 @@ from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn, width, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
-from kminilog.course.steps.document import Document, to_json
-from kminilog.course.steps.drawing import svg
-from kminilog.course.steps.page import render_beside, render_page
 from kminilog.course.steps.terminal import Viewer
-from kminilog.course.steps.text import check_step, render_text
+from kminilog.explain.document import Document, to_json
+from kminilog.explain.drawing import svg
+from kminilog.explain.page import render_beside, render_page
+from kminilog.explain.text import check_step, render_text
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.text import count
 

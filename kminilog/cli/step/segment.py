@@ -3,8 +3,8 @@
 import click
 
 from kminilog.cli.step.scene import dialect_option, scene
-from kminilog.course.steps.document import Document
 from kminilog.errors import MessageTooLargeError
+from kminilog.explain.document import Document
 from kminilog.format.dialect import DOCUMENTED, Dialect
 
 _dialect_option = dialect_option(DOCUMENTED)

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from kminilog.course.steps.document import ByteRange
-from kminilog.course.steps.field_layout import index_fields, message_fields
-from kminilog.course.steps.page import BytesTable, bytes_in_focus
-from kminilog.course.steps.recording import Recording
-from kminilog.course.steps.stretches import read_range
 from kminilog.errors import KMiniLogError
+from kminilog.explain.document import ByteRange
+from kminilog.explain.field_layout import index_fields, message_fields
+from kminilog.explain.page import BytesTable, bytes_in_focus
+from kminilog.explain.recording import Recording
+from kminilog.explain.stretches import read_range
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KEY_START, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name

@@ -13,8 +13,6 @@ Log.roll.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
-from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.temporary_partition import (
     SEGMENT_COLUMNS,
     add_index,
@@ -25,6 +23,8 @@ from kminilog.course.steps.temporary_partition import (
     temporary_log,
     without_keys,
 )
+from kminilog.explain.document import Ask, ByteRange, Document, Table, Value
+from kminilog.explain.recording import Recording, ask
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import encoded_bytes

@@ -21,7 +21,8 @@ from typing import NamedTuple
 from kminilog.cluster.requests import decode_request
 from kminilog.config import complete_config
 from kminilog.course.replays.stepped_callers import Caller, SteppedPool
-from kminilog.course.steps.document import (
+from kminilog.errors import BufferExhaustedError
+from kminilog.explain.document import (
     Ask,
     Bar,
     ByteRange,
@@ -31,9 +32,8 @@ from kminilog.course.steps.document import (
     Table,
     Value,
 )
-from kminilog.course.steps.field_layout import message_fields
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.errors import BufferExhaustedError
+from kminilog.explain.field_layout import message_fields
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition

@@ -15,9 +15,9 @@ compared its bytes with the web pages.
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import UNPARSED, ByteRange, Document, Field, Table, Value
-from kminilog.course.steps.field_layout import NUMBERS, message_fields, split_fields
-from kminilog.course.steps.recording import Recording, ask
+from kminilog.explain.document import UNPARSED, ByteRange, Document, Field, Table, Value
+from kminilog.explain.field_layout import NUMBERS, message_fields, split_fields
+from kminilog.explain.recording import Recording, ask
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import (
     CRC_END,

@@ -7,9 +7,9 @@ Source: S1 5.2 and 5.3: which file holds the number in a name depends on the dia
 
 from collections.abc import Iterator, Sequence
 
-from kminilog.course.steps.document import Bar, Document, Picture, PictureLane, Table
-from kminilog.course.steps.find_offset import Search, tried
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table
+from kminilog.explain.find_offset import Search, tried
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import segment_name
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_reader import PartitionReader

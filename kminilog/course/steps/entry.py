@@ -10,11 +10,11 @@ is one: it is decoded there, as a search does. An empty index is compared with t
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.course.steps.document import ByteRange, Document, Table, Value
-from kminilog.course.steps.field_layout import index_fields
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.course.steps.stretches import stretches
 from kminilog.errors import CorruptBytesError
+from kminilog.explain.document import ByteRange, Document, Table, Value
+from kminilog.explain.field_layout import index_fields
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.stretches import stretches
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries, is_due
 from kminilog.format.names import INDEX_SUFFIX, parse_segment_file

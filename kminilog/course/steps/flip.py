@@ -19,10 +19,10 @@ from collections import Counter
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import ByteRange, Document, Table, Value, WhatIf
-from kminilog.course.steps.field_layout import FieldBytes, message_fields, split_fields
-from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.temporary_partition import temporary_log
+from kminilog.explain.document import ByteRange, Document, Table, Value, WhatIf
+from kminilog.explain.field_layout import FieldBytes, message_fields, split_fields
+from kminilog.explain.recording import Recording, ask
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import (
     CRC_END,

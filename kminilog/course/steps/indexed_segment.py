@@ -21,9 +21,6 @@ from kminilog.storage.offset_index import OffsetIndex
 from kminilog.storage.partition_log import PartitionLog
 
 FIRST_OFFSET = 368_770
-FIRST_SIZES = (248, 249, 103, 100, 707, 93, 186, 120)
-LATER_BYTES = 40
-INTERVAL_BYTES = 248  # entries at 497, 1407 and 1686; none at 248, which is not more
 
 
 class Placed(NamedTuple):
@@ -51,16 +48,6 @@ class Written(NamedTuple):
     log_data: bytes
     index_data: bytes
     entries: list[IndexEntry]
-
-
-def message_sizes(message_count: int) -> list[int]:
-    """Return the size of each message, in bytes.
-
-    >>> message_sizes(9)
-    [248, 249, 103, 100, 707, 93, 186, 120, 40]
-    """
-    later = max(message_count - len(FIRST_SIZES), 0)
-    return [*FIRST_SIZES[:message_count], *[LATER_BYTES] * later]
 
 
 def write_segment(dialect: Dialect, interval_bytes: int, sizes: Sequence[int]) -> Written:

@@ -25,7 +25,8 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import LogDirSource
-from kminilog.course.steps.document import (
+from kminilog.course.steps.temporary_partition import add_index, add_log, message_ends
+from kminilog.explain.document import (
     Ask,
     Bar,
     ByteRange,
@@ -35,9 +36,8 @@ from kminilog.course.steps.document import (
     Table,
     Value,
 )
-from kminilog.course.steps.recorded_search import Trace
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.course.steps.temporary_partition import add_index, add_log, message_ends
+from kminilog.explain.recorded_search import Trace
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, is_due

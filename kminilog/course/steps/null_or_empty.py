@@ -9,10 +9,10 @@ decoded by the engine. Source: S0 7 and S1 5.2; Kafka 0.8.2: Message, DefaultPar
 
 from typing import NamedTuple
 
-from kminilog.course.steps.document import ByteRange, Document, Table, Value
-from kminilog.course.steps.field_layout import FieldBytes, message_fields, split_fields
-from kminilog.course.steps.recording import Recording, ask
 from kminilog.errors import NullValueError
+from kminilog.explain.document import ByteRange, Document, Table, Value
+from kminilog.explain.field_layout import FieldBytes, message_fields, split_fields
+from kminilog.explain.recording import Recording, ask
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import Message, decode, encode
 from kminilog.partitioners.keyed import murmur2_partition

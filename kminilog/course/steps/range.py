@@ -21,7 +21,7 @@ from kminilog.consumer.assignors.interface import Assignment, Member, in_order
 from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import runs as range_runs
 from kminilog.consumer.assignors.registry import make_assignor
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     Arrow,
     Ask,
     Bar,
@@ -31,7 +31,7 @@ from kminilog.course.steps.document import (
     Table,
     Value,
 )
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import TopicPartition, check_topic
 from kminilog.text import agreeing, count
 

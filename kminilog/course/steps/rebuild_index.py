@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import (
     add_index,
     add_log,
@@ -26,6 +24,8 @@ from kminilog.course.steps.temporary_partition import (
     temporary_log,
     without_keys,
 )
+from kminilog.explain.document import Ask, ByteRange, Document, Table, Value
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
 from kminilog.format.message import SIZE_END

@@ -11,10 +11,10 @@ single message tells. Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset.
 from collections.abc import Sequence
 from pathlib import Path
 
-from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Table, Value
-from kminilog.course.steps.field_layout import NUMBERS, message_fields
-from kminilog.course.steps.recording import Recording, ask
-from kminilog.course.steps.stretches import (
+from kminilog.explain.document import Ask, ByteRange, Document, Field, Table, Value
+from kminilog.explain.field_layout import NUMBERS, message_fields
+from kminilog.explain.recording import Recording, ask
+from kminilog.explain.stretches import (
     Neighbourhood,
     Stretch,
     neighbourhood,

@@ -12,17 +12,16 @@ and the real index says if it got one. Source: S1 5.2; Kafka: LogSegment.append,
 
 from collections.abc import Sequence
 
-from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
 from kminilog.course.steps.indexed_segment import (
     FIRST_OFFSET,
-    INTERVAL_BYTES,
     Placed,
     Written,
-    message_sizes,
     write_segment,
 )
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import PARTITION, add_index, add_log
+from kminilog.explain.document import Ask, ByteRange, Document, Table, Value
+from kminilog.explain.documents_log import INTERVAL_BYTES, message_sizes
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, due_entries
 from kminilog.format.message import SIZE_END

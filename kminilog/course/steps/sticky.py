@@ -15,9 +15,9 @@ from typing import NamedTuple
 from kminilog.clock import Chance, ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.course.replays.slow_leader import FAST_MS, RECORDS, SLOW_MS, replay_slow_leader
-from kminilog.course.steps.choice import BY_MURMUR2, asked_again
-from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.choice import BY_MURMUR2, asked_again
+from kminilog.explain.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.partitioners.registry import PARTITIONERS, make_partitioner

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kminilog.course.steps.document import Field, Table, Value
-from kminilog.course.steps.field_layout import index_fields, message_fields
-from kminilog.course.steps.recording import Recording
+from kminilog.explain.document import Field, Table, Value
+from kminilog.explain.field_layout import index_fields, message_fields
+from kminilog.explain.recording import Recording
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import KeyValue, Message, scan
 from kminilog.format.names import TopicPartition

@@ -16,8 +16,8 @@ from rich.segment import Segment, Segments
 from rich.table import Table as Grid
 from rich.text import Text
 
-from kminilog.course.steps.document import ByteRange, Document, Step, digest
-from kminilog.course.steps.text import cost_line, field_rows, table_lines, value_lines
+from kminilog.explain.document import ByteRange, Document, Step, digest
+from kminilog.explain.text import cost_line, field_rows, table_lines, value_lines
 from kminilog.text import (
     FIELD_COLOURS,
     HEADING,

@@ -23,8 +23,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import (
     PARTITION,
     add_index,
@@ -37,6 +35,8 @@ from kminilog.course.steps.temporary_partition import (
     without_keys,
 )
 from kminilog.errors import CorruptLogError
+from kminilog.explain.document import Ask, ByteRange, Document, Table, Value
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import (

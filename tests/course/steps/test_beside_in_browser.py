@@ -3,8 +3,8 @@
 import pytest
 
 from kminilog.cli.step.command import scene_command
-from kminilog.course.steps.drawing import svg
-from kminilog.course.steps.page import render_beside
+from kminilog.explain.drawing import svg
+from kminilog.explain.page import render_beside
 from kminilog.text import printable
 from tests.course.steps.test_page_in_browser import hostile
 from tests.support.browser import LOW_CONTRAST, Page, wait_until

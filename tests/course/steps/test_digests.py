@@ -5,7 +5,7 @@ Where a change is meant, `python -m tests.course.steps.test_digests` writes the 
 
 from pathlib import Path
 
-from kminilog.course.steps.document import digest
+from kminilog.explain.document import digest
 from tests.support.course.steps.scenes import NAMES, made
 
 DIGESTS = Path(__file__).with_name("digests.txt")

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from kminilog.course.steps import record
-from kminilog.course.steps.document import Document
-from kminilog.course.steps.page import INDEX_PAGE, Listed, render_index, render_page
+from kminilog.explain.document import Document
+from kminilog.explain.page import INDEX_PAGE, Listed, render_index, render_page
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.pages import PAGE_BYTES
@@ -498,8 +498,8 @@ def test_page_policy_forbids_what_hostile_text_could_do(browser, tmp_path):
 
 def hostile() -> Document:
     """A document whose every text is hostile."""
-    from kminilog.course.steps.document import ByteRange, Field, Table
-    from kminilog.course.steps.recording import Recording, ask
+    from kminilog.explain.document import ByteRange, Field, Table
+    from kminilog.explain.recording import Recording, ask
 
     bad = "</script><script>document.title='y'</script>\x1b[2J\u202e&<b>\"'"
     recording = Recording("hostile", bad)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kminilog.cli.step.command import scene_command
-from kminilog.course.steps.document import Document
+from kminilog.explain.document import Document
 from tests.support.course.steps.scenes import NAMES, made, words_of
 
 OTHERS = [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kminilog.course.steps import entry, record
-from kminilog.course.steps.document import Document
+from kminilog.explain.document import Document
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import Message, decode, encode
 from kminilog.settings import TopicSettings

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kminilog.cli.step.command import scene_command
-from kminilog.course.steps.document import compact
-from kminilog.course.steps.drawing import svg
-from kminilog.course.steps.page import render_beside
-from kminilog.course.steps.text import render_short, render_text
+from kminilog.explain.document import compact
+from kminilog.explain.drawing import svg
+from kminilog.explain.page import render_beside
+from kminilog.explain.text import render_short, render_text
 from kminilog.pages import PAGE_BYTES
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.course.steps.scenes import NAMES, SCHEMA, made

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.course.steps.documents_log import write_documents_log
-from kminilog.course.steps.indexed_segment import LATER_BYTES
 from kminilog.course.steps.sparse_index import MOST_MESSAGES, document
 from kminilog.errors import SettingError
+from kminilog.explain.documents_log import LATER_BYTES, write_documents_log
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.index_entry import decode_entries, due_entries
 from kminilog.format.message import scan

@@ -8,7 +8,7 @@ from pathlib import Path
 from jsonschema import Draft202012Validator
 
 from kminilog.cli.step.command import SCENES, scene_command
-from kminilog.course.steps.document import Document
+from kminilog.explain.document import Document
 
 NAMES = tuple(SCENES)
 SCHEMA = Draft202012Validator(

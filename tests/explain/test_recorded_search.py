@@ -3,7 +3,7 @@ from bisect import bisect_left, bisect_right
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.course.steps.recorded_search import Trace
+from kminilog.explain.recorded_search import Trace
 from kminilog.storage.lookup import UNTRACED
 
 numbers = st.lists(st.integers(0, 100), unique=True).map(sorted)

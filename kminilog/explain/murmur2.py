@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     Bar,
     ByteRange,
     Document,
@@ -22,7 +22,7 @@ from kminilog.course.steps.document import (
     Table,
     Value,
 )
-from kminilog.course.steps.recording import Recording, ask
+from kminilog.explain.recording import Recording, ask
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.text import agreeing, count, shown_in
 

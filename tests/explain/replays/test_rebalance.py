@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from kminilog.course.replays.rebalance import (
+from kminilog.errors import PluginError, SettingError
+from kminilog.explain.replays.rebalance import (
     HANGS,
     JOINS,
     LEAVES,
@@ -14,7 +15,6 @@ from kminilog.course.replays.rebalance import (
     RebalanceSecond,
     replay_rebalance,
 )
-from kminilog.errors import PluginError, SettingError
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.cli.step.command import scene_command
-from kminilog.course.steps.murmur2 import document, readings, rounds
+from kminilog.explain.murmur2 import document, readings, rounds
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.partitioners.keyed import murmur2_partition
 from tests.support.cli.command_line import CommandLine, assert_one_line

@@ -17,7 +17,7 @@ picture.css. Source: ours.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Bar, Picture, PictureLane
+from kminilog.explain.document import Bar, Picture, PictureLane
 from kminilog.pages import render
 
 WIDTH = 1000

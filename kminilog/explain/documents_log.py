@@ -11,7 +11,6 @@ and in `step sparse-index`. Differs: the figure has an entry `1,0`, which no rul
 
 from pathlib import Path
 
-from kminilog.course.steps.indexed_segment import INTERVAL_BYTES, LATER_BYTES, message_sizes
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
@@ -21,8 +20,21 @@ from kminilog.storage.topics import Topic
 
 TOPIC = "documents"
 OFFSET = 368776
+FIRST_SIZES = (248, 249, 103, 100, 707, 93, 186, 120)
+LATER_BYTES = 40
+INTERVAL_BYTES = 248  # entries at 497, 1407 and 1686; none at 248, which is not more
 _FIRST_NAME, _SECOND_NAME = 368769, 737337
 _FEW = 8
+
+
+def message_sizes(message_count: int) -> list[int]:
+    """Return the size of each message, in bytes.
+
+    >>> message_sizes(9)
+    [248, 249, 103, 100, 707, 93, 186, 120, 40]
+    """
+    later = max(message_count - len(FIRST_SIZES), 0)
+    return [*FIRST_SIZES[:message_count], *[LATER_BYTES] * later]
 
 
 def write_documents_log(log_dir: Path) -> TopicPartition:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     Ask,
     ByteRange,
     Document,
@@ -21,8 +21,8 @@ from kminilog.course.steps.document import (
     compact,
     digest,
 )
-from kminilog.course.steps.drawing import WIDTH, Drawing, drawn
-from kminilog.course.steps.text import cost_line, field_rows
+from kminilog.explain.drawing import WIDTH, Drawing, drawn
+from kminilog.explain.text import cost_line, field_rows
 from kminilog.pages import PAGE_BYTES, framed, is_too_long, render
 
 INDEX_PAGE = "index.html"
@@ -197,7 +197,7 @@ def answers_drawn(picture: Picture | None, ask: Ask | None) -> set[str]:
 
     A plain number may be a count, so it is none of them.
 
-    >>> from kminilog.course.steps.document import AnswerChoice, PictureLane
+    >>> from kminilog.explain.document import AnswerChoice, PictureLane
     >>> picture = Picture("", (PictureLane("C0", 0, 1, ()), PictureLane("C1", 0, 1, ())))
     >>> names = [AnswerChoice(name, False, "") for name in ("C0", "C1", "nobody", "all")]
     >>> sorted(answers_drawn(picture, Ask("", tuple(names[:3]))))

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.course.steps.document import ByteRange, File
-from kminilog.course.steps.field_layout import index_fields
-from kminilog.course.steps.file_pictures import files_picture
 from kminilog.course.steps.temporary_partition import log_fields
+from kminilog.explain.document import ByteRange, File
+from kminilog.explain.field_layout import index_fields
+from kminilog.explain.file_pictures import files_picture
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from tests.support.course.steps.scenes import made

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.course.steps import edges, find_offset
-from kminilog.course.steps.document import Document
+from kminilog.course.steps import edges
 from kminilog.errors import OffsetOutOfRangeError
+from kminilog.explain import find_offset
+from kminilog.explain.document import Document
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

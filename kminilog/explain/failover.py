@@ -3,15 +3,15 @@
     switch on     messages for a partition without a leader go to one that has a leader
     switch off    they are tried 1 + 3 times, and lost; the sender goes on, or stops
 
-The document is made of what `course.replays.failover` yields. Its last state has the sums. Source:
+The document is made of what `explain.replays.failover` yields. Its last state has the sums. Source:
 S4.
 """
 
 from collections.abc import Iterable, Sequence
 
-from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, FailoverSecond
-from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
-from kminilog.course.steps.recording import Recording, ask
+from kminilog.explain.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
+from kminilog.explain.recording import Recording, ask
+from kminilog.explain.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, FailoverSecond
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.text import count
 

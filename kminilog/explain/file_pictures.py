@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     UNPARSED,
     Arrow,
     Bar,

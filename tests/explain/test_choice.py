@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
-from kminilog.course.steps.choice import Asked, document
 from kminilog.course.steps.sticky import document as twelve_sends
+from kminilog.explain.choice import Asked, document
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import dry_run
 from kminilog.partitioners.registry import PARTITIONERS, make_partitioner

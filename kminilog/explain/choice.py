@@ -11,9 +11,9 @@ DefaultPartitioner, DefaultEventHandler.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kminilog.course.steps.document import Document, Value
-from kminilog.course.steps.murmur2 import result
-from kminilog.course.steps.recording import Recording
+from kminilog.explain.document import Document, Value
+from kminilog.explain.murmur2 import result
+from kminilog.explain.recording import Recording
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.dry_run import Choice
 from kminilog.partitioners.keyed import murmur2_partition

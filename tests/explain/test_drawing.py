@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kminilog.course.steps.document import Arrow, Bar, Picture, PictureLane
-from kminilog.course.steps.drawing import WIDTH, drawn, svg
+from kminilog.explain.document import Arrow, Bar, Picture, PictureLane
+from kminilog.explain.drawing import WIDTH, drawn, svg
 from tests.support.course.steps.scenes import NAMES, made
 
 STYLES = ("", "offset", "entry here", "lost", "free", "seen")

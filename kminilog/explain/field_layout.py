@@ -11,7 +11,7 @@ ours; one owner for each byte: Kaitai's viewers.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kminilog.course.steps.document import UNPARSED, Field, Value
+from kminilog.explain.document import UNPARSED, Field, Value
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 

@@ -3,7 +3,7 @@
     partition  reader  read to  committed  uncommitted
     orders-0   A            20         16            4     would be read again if A were gone
 
-The seconds are those of `course.replays.rebalance`, which runs the real group on a simulated clock.
+`explain.replays.rebalance` runs the real group on a simulated clock, and yields the seconds.
 What a step says follows from the plan's events and from what differs between two seconds. The
 questions are computed from what the replay has shown, so they fit any plan. `group demo` prints the
 same document. Source: S1 4; Kafka: rebalance protocols, at-least-once delivery; the misconceptions
@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.consumer.group import PREPARING
-from kminilog.course.replays.rebalance import (
+from kminilog.explain.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.replays.rebalance import (
     HANGS,
     JOINS,
     LEAVES,
@@ -26,8 +28,6 @@ from kminilog.course.replays.rebalance import (
     RebalancePlan,
     RebalanceSecond,
 )
-from kminilog.course.steps.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.text import agreeing, count
 
 # ---- the questions

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     MAX_BYTES,
     MAX_STEPS,
     UNPARSED,
@@ -17,9 +17,9 @@ from kminilog.course.steps.document import (
     compact,
     digest,
 )
-from kminilog.course.steps.page import render_page
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.course.steps.text import field_rows
+from kminilog.explain.page import render_page
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.text import field_rows
 from tests.support.course.steps.scenes import NAMES, made
 
 PAGE_BYTES = 400_000

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.course.replays.rebalance import (
+from kminilog.explain.rebalance import MOST_STEPS, NOBODY, document
+from kminilog.explain.replays.rebalance import (
     HANGS,
     JOINS,
     LEAVES,
@@ -15,7 +16,6 @@ from kminilog.course.replays.rebalance import (
     RebalancePlan,
     replay_rebalance,
 )
-from kminilog.course.steps.rebalance import MOST_STEPS, NOBODY, document
 from tests.support.course.steps import oracle
 from tests.support.course.steps.scenes import words_of
 

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Picture, Table, Value
-from kminilog.course.steps.field_layout import index_fields, message_fields
-from kminilog.course.steps.recorded_search import HeaderRead, Probe, Trace
-from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.course.steps.search_pictures import entries_picture, names_picture, walk_picture
 from kminilog.errors import OffsetOutOfRangeError
+from kminilog.explain.document import Ask, ByteRange, Document, Field, Picture, Table, Value
+from kminilog.explain.field_layout import index_fields, message_fields
+from kminilog.explain.recorded_search import HeaderRead, Probe, Trace
+from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.search_pictures import entries_picture, names_picture, walk_picture
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
 from kminilog.format.message import CRC_END, SIZE_END
 from kminilog.format.names import segment_name

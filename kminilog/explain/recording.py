@@ -14,7 +14,7 @@ Source: ours.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     MAX_BYTES,
     MAX_FILES_JSON,
     MAX_LENGTH,
@@ -37,8 +37,8 @@ from kminilog.course.steps.document import (
     files_length,
     step_length,
 )
-from kminilog.course.steps.file_pictures import files_picture, stacked
-from kminilog.course.steps.page import framed_page
+from kminilog.explain.file_pictures import files_picture, stacked
+from kminilog.explain.page import framed_page
 from kminilog.text import agreeing, count
 
 _FEWEST_CHOICES = 3

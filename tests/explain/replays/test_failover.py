@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from kminilog.course.replays.failover import FailoverPlan, FailoverSecond, replay_failover
+from kminilog.explain.replays.failover import FailoverPlan, FailoverSecond, replay_failover
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 EVEN = {0: 2, 1: 2, 2: 2, 3: 2}

@@ -8,7 +8,7 @@ Source: ours.
 
 from collections.abc import Sequence
 
-from kminilog.course.steps.document import Arrow, Bar, Picture, PictureLane
+from kminilog.explain.document import Arrow, Bar, Picture, PictureLane
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry
 from kminilog.text import count, numbered
 

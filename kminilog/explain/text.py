@@ -17,7 +17,7 @@ each step, and the last one in full. Source: ours.
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from kminilog.course.steps.document import (
+from kminilog.explain.document import (
     UNPARSED,
     Ask,
     ByteRange,

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, replay_failover
-from kminilog.course.steps.failover import document
+from kminilog.explain.failover import document
+from kminilog.explain.replays.failover import (
+    DEFAULT_PLAN,
+    PARTITIONS,
+    FailoverPlan,
+    replay_failover,
+)
 from tests.support.cli.command_line import CommandLine
 from tests.support.course.steps import oracle
 from tests.support.course.steps.scenes import words_of

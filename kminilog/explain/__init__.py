@@ -1,0 +1,1 @@
+"""What draws and explains: searches, choices, bytes and their fields, as documents and pages."""
