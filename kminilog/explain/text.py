@@ -16,6 +16,7 @@ each step, and the last one in full. Source: ours.
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from zlib import crc32
 
 from kminilog.explain.document import (
     UNPARSED,
@@ -27,6 +28,9 @@ from kminilog.explain.document import (
     Table,
     Value,
 )
+from kminilog.explain.field_layout import FieldBytes, split_fields
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, CRC_END
 from kminilog.text import (
     COMMAND,
     FIT_COLUMNS,
@@ -39,6 +43,7 @@ from kminilog.text import (
     byte_rows,
     columns,
     count,
+    table,
     table_rows,
     text_cells,
     wrap,
@@ -227,17 +232,61 @@ def field_rows(document: Document, focus: ByteRange) -> list[tuple[object, ...]]
         if field.file != focus.file or field.end <= focus.start or field.start >= focus.end:
             continue
         data = file.data[field.start - file.start : field.end - file.start]
-        cells = text_cells(data, _BYTES_A_ROW) if field.kind in _TEXTS else []
-        for row, (at, end, run) in enumerate(byte_rows(data, _BYTES_A_ROW)):
-            if row == _SHOWN_ROWS:
-                rows.append(("", "", f"… {count(len(data) - at, 'byte')} more", ""))
-                break
-            name, value = (field.name, field.value) if not row else ("", None)
-            said = str(shown_cell(value))
-            if cells:
-                said = "" if run else "".join(cells[at:end])
-            rows.append((field.start + at, name, run or data[at:end].hex(" "), said))
+        said = str(shown_cell(field.value))
+        rows += _rows_of_field(field.start, field.name, data, said, is_text=field.kind in _TEXTS)
     return rows
+
+
+def _rows_of_field(
+    start: int, name: str, data: bytes, said: str, *, is_text: bool
+) -> Iterator[tuple[object, ...]]:
+    cells = text_cells(data, _BYTES_A_ROW) if is_text else []
+    for row, (at, end, run) in enumerate(byte_rows(data, _BYTES_A_ROW)):
+        if row == _SHOWN_ROWS:
+            yield "", "", f"… {count(len(data) - at, 'byte')} more", ""
+            break
+        if row:
+            name = said = ""
+        if cells:
+            said = "" if run else "".join(cells[at:end])
+        yield start + at, name, run or data[at:end].hex(" "), said
+
+
+def field_table(dialect: Dialect, data: bytes) -> list[str]:
+    """Return a message field by field: its byte, its name, the bytes in hex, what they say."""
+    rows = [
+        row
+        for field in split_fields(dialect, data)
+        for row in _rows_of_field(
+            field.start,
+            field.name,
+            field.data,
+            _meaning(field, data),
+            is_text=field.name in _TEXTS,
+        )
+    ]
+    return table(("byte", "field", "bytes", "meaning"), rows)
+
+
+def _meaning(field: FieldBytes, message: bytes) -> str:
+    number = field.number
+    match field.name:
+        case "size":
+            return f"{count(number, 'byte')} follow"
+        case "crc":
+            actual = crc32(message[CRC_END:])
+            return "right for the bytes after it" if actual == number else f"not {actual:08x}"
+        case "magic":
+            return f"version {number} of the format"
+        case "attributes":
+            codec = CODECS.get(number & 7, "unknown")
+            return "no compression" if codec == "none" else f"compressed with {codec}"
+        case "key length" | "value length" if number == -1:
+            return f"no {field.name.split()[0]}"
+        case "key length" | "value length":
+            return count(number, "byte")
+        case _:
+            return str(number)
 
 
 def shown_cell(value: object) -> object:

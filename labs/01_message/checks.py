@@ -9,6 +9,7 @@ from zlib import crc32
 
 from kminilog.course.comparing import Comparer
 from kminilog.errors import NullValueError
+from kminilog.explain.text import field_table
 from kminilog.format import message as library
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import CorruptMessage, Fault, Message, NeedMoreBytes, Outcome
@@ -28,9 +29,7 @@ LOST_BYTES = 3
 
 def first_win(name: str) -> list[str]:
     """Return the fields of a message that has the student's name."""
-    from kminilog.cli.shared.message_fields import field_table
-
-    return field_table(KAFKA, 0, library.encode(KAFKA, 0, None, name.encode()))
+    return field_table(KAFKA, library.encode(KAFKA, 0, None, name.encode()))
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:

@@ -1,10 +1,6 @@
-"""A message for human eyes and for scripts: its fields one by one, as hex, and as JSON.
+"""A message for human eyes and for scripts: as hex, and as JSON.
 
-    byte  field       bytes                    meaning
-       0  offset      00 00 00 00 00 00 00 01  1
-       8  size        00 00 00 12              18 bytes follow
-      12  crc         4b 41 69 8d              right for the bytes after it
-      ...
+    00000000  00 00 00 00 00 00 00 01 00 00 00 12 4b 41 69 8d  |............KAi.|
 
 The layout is that of format/message.py. This module does not check the fields. So it can show
 damaged bytes, too, as far as their lengths are possible. Source: ours.
@@ -26,14 +22,10 @@ from kminilog.text import (
     StyledText,
     ascii_cells,
     byte_rows,
-    count,
     shown_beside,
-    table,
     text_cells,
 )
 
-_BYTES_A_ROW = 8
-_SHOWN_ROWS = 8
 _BYTES_A_LINE = 16
 _LINE_COLUMNS = 80  # which as many bytes need; a narrower terminal shows half as many
 _TEXTS = ("key", "value")
@@ -103,43 +95,6 @@ def _with_right_crc(dialect: Dialect, data: bytes) -> Message | None:
     covered = data[CRC_END : SIZE_END + size]
     outcome = decode(dialect, data[:SIZE_END] + crc32(covered).to_bytes(4) + covered)
     return outcome if isinstance(outcome, Message) else None
-
-
-def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
-    """Return a message field by field: byte in the file, name, hex, and what it says."""
-    rows: list[tuple[object, ...]] = []
-    for field in split_fields(dialect, data):
-        cells = text_cells(field.data, _BYTES_A_ROW) if field.name in _TEXTS else []
-        for row, (start, end, run) in enumerate(byte_rows(field.data, _BYTES_A_ROW)):
-            if row == _SHOWN_ROWS:
-                rows.append(("", "", f"… {count(len(field.data) - start, 'byte')} more", ""))
-                break
-            text = "" if run else "".join(cells[start:end])
-            meaning = text if cells else _meaning(field, data)
-            shown = run or field.data[start:end].hex(" ")
-            rows.append((position + field.start + start, field.name * (not row), shown, meaning))
-    return table(("byte", "field", "bytes", "meaning"), rows, width())
-
-
-def _meaning(field: FieldBytes, message: bytes) -> str:
-    number = field.number
-    match field.name:
-        case "size":
-            return f"{count(number, 'byte')} follow"
-        case "crc":
-            actual = crc32(message[CRC_END:])
-            return "right for the bytes after it" if actual == number else f"not {actual:08x}"
-        case "magic":
-            return f"version {number} of the format"
-        case "attributes":
-            codec = CODECS.get(number & 7, "unknown")
-            return "no compression" if codec == "none" else f"compressed with {codec}"
-        case "key length" | "value length" if number == -1:
-            return f"no {field.name.split()[0]}"
-        case "key length" | "value length":
-            return count(number, "byte")
-        case _:
-            return str(number)
 
 
 def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[StyledText]:
