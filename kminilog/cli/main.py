@@ -15,8 +15,9 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import format_exception
 from typing import Any, NoReturn
@@ -55,6 +56,8 @@ COMMANDS = {
     "playground": "playground.command",
 }
 """The module of each command, in the order in which a new user needs them."""
+OF_COURSE = ("step", "lab", "course", "playground")
+"""The commands that need the folder `course`. Without it, all others work."""
 WITHOUT_CLUSTER = {
     "cluster": "name the directory after the command",
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
@@ -85,8 +88,9 @@ class CommandLine(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        return list(COMMANDS)
+        """Return the names of all commands; those of the course only if it is there."""
+        is_whole = find_spec("kminilog.course") is not None
+        return [name for name in COMMANDS if is_whole or name not in OF_COURSE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command of that name, None if there is none."""
@@ -212,7 +216,10 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
         if is_debug:
             for line in "".join(format_exception(error)).splitlines():
                 complain(line)
-        line = _in_one_line(error, _called(group, arguments))
+        called = "kminilog"
+        with suppress(ModuleNotFoundError):  # of the command itself, or of one beside it
+            called = _called(group, arguments)
+        line = _in_one_line(error, called)
         for note in getattr(error, "__notes__", ()):
             line = f"{line.removesuffix('.')}; {note}"  # Kafka's sentences end with a full stop
         warn(placed(line, ctx.meta.get(CLUSTER) if ctx else None))
@@ -291,9 +298,14 @@ def _in_one_line(error: Exception, called: str) -> str:
         return error.format_message()
     if isinstance(error, (KMiniLogError, ValueError)) or getattr(error, "strerror", None):
         return in_words(error)
-    package = str(getattr(error, "name", "")).partition(".")[0]
+    package, _, room = str(getattr(error, "name", "")).partition(".")
     if isinstance(error, ModuleNotFoundError) and package in INSTALLED_BY:
         return f"this needs {package}, which is not installed; type: {INSTALLED_BY[package]}"
+    if isinstance(error, ModuleNotFoundError) and package == "kminilog":
+        folder = room.replace(".", "/")
+        return (
+            f"this needs the folder kminilog/{folder}, which is not there; install all of kminilog"
+        )
     first_line = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first_line}; `kminilog --debug …` shows where"
 
