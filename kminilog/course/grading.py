@@ -1,11 +1,12 @@
 """The work of many students, graded: each folder by itself, in a process of its own.
 
-    python -m kminilog.course.grading 1 FOLDER STUDENT RESULT
+    python -m kminilog.course.grading PROGRAM 1 FOLDER STUDENT RESULT
 
-FOLDER is a copy of a student's folder for a lab. The process checks it as `lab check` does, one
-exercise after the other, and writes into RESULT, a JSON file, what became of each. If it ends in
-any other way, the row of each exercise says so, and the others go on. A folder for which the
-machine was too busy is checked once more. Source: ours.
+PROGRAM is the module that runs a command, such as `kminilog`. FOLDER is a copy of a student's
+folder for a lab. The process checks it as `lab check` does, one exercise after the other, and
+writes into RESULT, a JSON file, what became of each. If it ends in any other way, the row of each
+exercise says so, and the others go on. A folder for which the machine was too busy is checked once
+more. Source: ours.
 """
 
 import json
@@ -79,14 +80,14 @@ def _hanging_seconds(lab: Lab) -> float:
 
 
 def grade(
-    handed_in: Sequence[HandedIn], catalogue: Catalogue
+    handed_in: Sequence[HandedIn], catalogue: Catalogue, program: str
 ) -> Generator[tuple[HandedIn, list[Mark]], None, None]:
     """Yield each folder and its marks, as soon as it is graded; the catalogue has the reasons.
 
     Where the iteration ends early, the processes are ended.
     """
     pool = ThreadPoolExecutor(workers())
-    futures = {pool.submit(_graded_apart, each, catalogue): each for each in handed_in}
+    futures = {pool.submit(_graded_apart, each, catalogue, program): each for each in handed_in}
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -97,7 +98,7 @@ def grade(
             end_all()
 
 
-def _graded_apart(one: HandedIn, catalogue: Catalogue) -> list[Mark]:
+def _graded_apart(one: HandedIn, catalogue: Catalogue, program: str) -> list[Mark]:
     digest = one.digest()
     try:
         files = one.files()
@@ -109,9 +110,9 @@ def _graded_apart(one: HandedIn, catalogue: Catalogue) -> list[Mark]:
         for name, data in files.items():
             Path(temporary, name).write_bytes(data)
         try:
-            ran = _judged_apart(one, Path(temporary))
+            ran = _judged_apart(one, Path(temporary), program)
             if _is_too_busy(ran):
-                ran = _judged_apart(one, Path(temporary))
+                ran = _judged_apart(one, Path(temporary), program)
         except TooBusyError:
             why = CatalogueSentence("folder-too-busy", {"lab": str(one.lab.number)})
             return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
@@ -122,10 +123,12 @@ def _graded_apart(one: HandedIn, catalogue: Catalogue) -> list[Mark]:
     return [_full_mark(one.student, each, told, catalogue, digest) for each in one.lab.exercises]
 
 
-def _judged_apart(one: HandedIn, directory: Path) -> ProcessResult:
-    words = ("course.grading", str(one.lab.number), str(directory), one.student, "RESULT")
+def _judged_apart(one: HandedIn, directory: Path, program: str) -> ProcessResult:
+    words = (program, str(one.lab.number), str(directory), one.student, "RESULT")
     most = most_seconds(one.lab.graded)
-    return run_module(*words, folder=directory, wall_seconds=most, needs_result=True)
+    return run_module(
+        "kminilog.course.grading", *words, folder=directory, wall_seconds=most, needs_result=True
+    )
 
 
 def _is_too_busy(ran: ProcessResult) -> bool:
@@ -252,7 +255,7 @@ def _listed(names: set[str]) -> str:
 # ---- in that process
 
 
-def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
+def judged(lab: Lab, directory: Path, student: str, program: str) -> dict[str, Any]:
     """Return what became of each exercise of a folder, and what its progress.json says.
 
     Without a progress.json as `lab start` writes it, the files to read are those of the student's
@@ -268,7 +271,7 @@ def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
     else:
         name = folder.progress["name"] = printable(folder.progress["name"])
         tampered += [PROGRESS_FILE] * (crc32(name.encode()) != folder.seed)
-    outcomes = check(folder, lab.exercises, workers=1)
+    outcomes = check(folder, lab.exercises, program, workers=1)
     hints, predicted = (folder.progress.get(kind, {}) for kind in ("hints", "predicted"))
     return {
         "seed": str(folder.seed),
@@ -288,7 +291,7 @@ def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
     }
 
 
-def main(lab: str, folder: str, student: str, result: str) -> None:
+def main(program: str, lab: str, folder: str, student: str, result: str) -> None:
     """Grade one folder, and write the result; all files on the way are in the folder."""
     if not any(each.needs_spark for each in lab_of(lab).exercises):  # a JVM reserves far more
         import resource  # not every operating system has it
@@ -296,7 +299,7 @@ def main(lab: str, folder: str, student: str, result: str) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     Path(result).write_text(
-        json.dumps(judged(lab_of(lab), Path(folder), student)), encoding="utf-8"
+        json.dumps(judged(lab_of(lab), Path(folder), student, program)), encoding="utf-8"
     )
 
 

@@ -13,7 +13,6 @@ the same way, but has no wrong answers.
 
 import ast
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -117,10 +116,11 @@ def _right_answers(lab: Lab, no_spark: bool) -> list[SampleAnswer]:
     return [each for each in sample_answers(lab, RIGHT) if each.number not in jobs]
 
 
-def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
+def flaws_of(lab: Lab, program: str, *, no_spark: bool = False) -> Iterator[Flaw]:
     """Yield what is wrong with a lab; nothing if all is right. It runs everything: seconds.
 
-    With `no_spark`, exercises that start Spark are not run: their texts are checked all the same.
+    `program` is the module that runs a command. With `no_spark`, exercises that start Spark are not
+    run: their texts are checked all the same.
     Raises ModuleNotFoundError if a right answer needs a package that is not installed.
     """
     if package := missing_package(lab, no_spark=no_spark):
@@ -129,14 +129,14 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = WorkFolder.start(lab, Path(temporary), "course check")
         wanted = [each for each in lab.exercises if not (no_spark and each.needs_spark)]
-        for outcome in check(folder, wanted):
+        for outcome in check(folder, wanted, program):
             if outcome.status != TODO:
                 yield Flaw(outcome.exercise.id, f"the starter is {outcome.status}, not todo")
         text = solution(lab, folder.path)
         folder.answers_path.write_text(text, encoding="utf-8")
         # A job is the course's own answer; it is checked among the right ones, once.
         graded = [each for each in wanted if each.is_graded and not each.needs_spark]
-        for outcome in check(folder, graded):
+        for outcome in check(folder, graded, program):
             if outcome.status != PASS:
                 what = f"the library's answer is {outcome.status}: {_sentence(outcome)}"
                 yield Flaw(outcome.exercise.id, what)
@@ -150,10 +150,12 @@ def flaws_of(lab: Lab, *, no_spark: bool = False) -> Iterator[Flaw]:
                     yield Flaw(exercise.id, "what it leaves out is unknown: its judge did not end")
                 for name in exposed or ():
                     yield Flaw(exercise.id, f"an input exposes {name}, which it leaves out")
-            yield from _flaws_of_samples(exercise, folder, text)
+            yield from _flaws_of_samples(exercise, folder, text, program)
 
 
-def _flaws_of_samples(exercise: Exercise, folder: WorkFolder, library: str) -> Iterator[Flaw]:
+def _flaws_of_samples(
+    exercise: Exercise, folder: WorkFolder, library: str, program: str
+) -> Iterator[Flaw]:
     """Check right answers, each a whole file, and wrong ones, each after answers that are right."""
     lab = lab_of(exercise.lab)
     rights, wrongs = (
@@ -165,7 +167,9 @@ def _flaws_of_samples(exercise: Exercise, folder: WorkFolder, library: str) -> I
         sources.append(folder.path / wrong.path.name)
         source = library + wrong.path.read_text(encoding="utf-8")
         sources[-1].write_text(source, encoding="utf-8")
-    accepted, rejected = check_files(exercise, folder, [each.path for each in rights], sources)
+    accepted, rejected = check_files(
+        exercise, folder, [each.path for each in rights], sources, program
+    )
     for right, outcome in zip(rights, accepted, strict=True):
         if outcome.status != PASS:
             yield Flaw(right.where, _told(outcome))
@@ -278,13 +282,3 @@ def _flaws_of_code(wrong: SampleAnswer) -> Iterator[Flaw]:
             Catalogue(language).reason(wrong.says)
         except KeyError:
             yield Flaw(wrong.where, f"{wrong.says} is in no catalogue")
-
-
-def main(number: str) -> None:
-    """Print what is wrong with one lab."""
-    for flaw in flaws_of(lab_of(number)):
-        sys.stdout.write(f"{flaw}\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

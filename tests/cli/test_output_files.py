@@ -340,8 +340,8 @@ WRITING = re.compile(
 def test_each_command_that_takes_an_output_file_uses_this_room():
     """Who writes a file that the user names, does it here: no other module of `cli` writes one."""
     package = Path(sys.modules["kminilog"].__file__).parent / "cli"
-    # Besides: two that write into a new directory, and one for the process that started it.
-    writers = {"output_files.py", "demo.py", "message.py", "patched.py"}
+    # Besides: two that write into a new directory.
+    writers = {"output_files.py", "demo.py", "message.py"}
     offenders = [
         str(path.relative_to(package))
         for path in package.rglob("*.py")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kminilog.cli.lab.judging import PROGRAM
 from kminilog.course.comparing import SENTENCE_CHARACTERS, as_text
 from kminilog.course.judging import checking, sandbox
 from kminilog.course.judging.checking import check, run_judge_of_all
@@ -172,7 +173,7 @@ def test_process_that_waits_in_the_kernel_as_for_the_disk_is_not_ended(tmp_path,
     opened = ["sh", "-c", "sleep 3; exec 5>pipe"]
     words = shlex.split("partition --partitioner slow:Slow --partitions 2 --key a")
     with Process(opened, cwd=tmp_path):
-        ran = run_module("__main__", *words, folder=tmp_path, cpu_seconds=CPU_SECONDS)
+        ran = run_module("kminilog", *words, folder=tmp_path, cpu_seconds=CPU_SECONDS)
         assert (ran.code, ran.errors) == (0, "")
 
 
@@ -191,10 +192,11 @@ def test_process_of_a_students_code_leaves_no_bytecode(folder, tmp_path, monkeyp
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "compiled"))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     folder.answers_path.write_text(HEADER)
-    arguments = "course.judging.judge", "1.1", str(folder.path), "RESULT", str(folder.answers_path)
-    run_module(*arguments, folder=folder.path, cpu_seconds=CPU_SECONDS, needs_result=True)
+    arguments = "1.1", str(folder.path), "RESULT", str(folder.answers_path)
+    judge = "kminilog.course.judging.judge"
+    run_module(judge, *arguments, folder=folder.path, cpu_seconds=CPU_SECONDS, needs_result=True)
     assert [*tmp_path.rglob("*.pyc")] == []
-    run_module("__main__", "step", "list", folder=folder.path)
+    run_module("kminilog", "step", "list", folder=folder.path)
     assert [*tmp_path.rglob("*.pyc")] != []
 
 
@@ -608,7 +610,7 @@ def test_exercises_in_any_order_have_the_same_outcomes(folder):
     kept = [(each.status, each.code, each.said) for each in outcomes_of(folder, *ids).values()]
     backwards = outcomes_of(folder, *reversed(ids))
     assert [(each.status, each.code, each.said) for each in map(backwards.__getitem__, ids)] == kept
-    alone = check(folder, [exercise_of("1.2")])[0]
+    alone = check(folder, [exercise_of("1.2")], PROGRAM)[0]
     assert (alone.status, alone.code) == (FAIL, "crc-skips-header")
 
 
@@ -627,5 +629,7 @@ def test_files_of_which_one_ends_the_common_process_are_judged_one_by_one(tmp_pa
     sources = [tmp_path / "right.py", tmp_path / "ends.py"]
     sources[0].write_text(HEADER)
     sources[1].write_text("import os\n\ndef header(offset, content):\n    os._exit(0)\n")
-    judged = run_judge_of_all(exercise_of("1.1"), tmp_path, [str(each) for each in sources])
+    judged = run_judge_of_all(
+        exercise_of("1.1"), tmp_path, [str(each) for each in sources], PROGRAM
+    )
     assert [each.status for each in judged] == [PASS, ERROR]

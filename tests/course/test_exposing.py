@@ -2,6 +2,7 @@
 
 import pytest
 
+from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.lab.texts import summary_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.grading import judged as graded
@@ -51,7 +52,7 @@ def test_one_input_gives_its_share_of_the_points_and_tells_only_counts(folder):
 @pytest.mark.processes
 def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
     outcome = judged(folder, f"[({PLAIN},)]")
-    told = graded(folder.lab, folder.path, "Ada")["outcomes"]["1.9"]
+    told = graded(folder.lab, folder.path, "Ada", PROGRAM)["outcomes"]["1.9"]
     assert (told["status"], told["points"]) == (FAIL, outcome.points)
     lines = list(summary_lines(folder, [outcome], Catalogue("en"), []))
     assert lines[0] == f"Lab 1: 0 of 8 pass, {outcome.points} of 85 points."

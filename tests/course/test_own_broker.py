@@ -75,9 +75,9 @@ def run_all(folder: Path, commands: list[str], answers: str | None) -> set[str]:
             continue
         words = shlex.split(command)
         if answers is None:
-            ran = run_module("__main__", *words, folder=folder)
+            ran = run_module("kminilog", *words, folder=folder)
         else:
-            words = ["cli.lab.patched", "RESULT", answers, *words]
+            words = ["kminilog.course.judging.patched", "kminilog", "RESULT", answers, *words]
             ran = run_module(*words, folder=folder, needs_result=True)
             assert ran.result
             assert ran.result["complaint"] is None, command
@@ -162,7 +162,8 @@ def test_answers_of_all_labs_are_found_by_their_path_whatever_was_loaded_last(tm
         f"consume orders --group g --until-end {strategy}",
     ]
     assert run_all(tmp_path, commands, answers) == {symbol for _, symbol in labs.values()}
-    words = ["cli.lab.patched", "-", answers, "produce", "orders", "lines.txt", "--partitioner"]
+    words = ["kminilog.course.judging.patched", "kminilog", "-", answers]
+    words += ["produce", "orders", "lines.txt", "--partitioner"]
     refused = run_module(*words, "answers:Helper", folder=tmp_path)
     one_line = "kminilog: answers:Helper is in your answers to labs 6 and 8; run one lab"
     assert (refused.code, refused.errors.startswith(one_line)) == (2, True), refused.errors

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from kminilog.cli.lab.judging import PROGRAM
 from kminilog.course.broken import write_broken
 from kminilog.course.judging.checking import run_judge
 from kminilog.course.judging.diagnosis import diagnosis_by_verify
@@ -103,5 +104,5 @@ def test_builtin_hash_is_told_from_other_readings_with_any_seed(tmp_path, monkey
     monkeypatch.setitem(os.environ, "PYTHONHASHSEED", seed)
     folder = lab_of(6).folder / "wrong"
     for name in ("partition_of_builtin_hash", "partition_of_hash_of_text"):
-        outcome = run_judge(exercise_of("6.3"), tmp_path, str(folder / f"{name}.py"))
+        outcome = run_judge(exercise_of("6.3"), tmp_path, str(folder / f"{name}.py"), PROGRAM)
         assert outcome.code == "builtin-hash"

@@ -9,6 +9,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
+from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.main import main
 from kminilog.course import catalogue, material
 from kminilog.course.material import all_labs, lab_of
@@ -26,7 +27,7 @@ def marked(lab):
 @pytest.mark.processes
 @pytest.mark.parametrize("lab", [marked(lab) for lab in all_labs()])
 def test_lab_accepts_the_library_and_rejects_its_wrong_answers(lab):
-    assert [str(flaw) for flaw in flaws_of(lab)] == []
+    assert [str(flaw) for flaw in flaws_of(lab, PROGRAM)] == []
 
 
 @pytest.fixture
@@ -177,7 +178,9 @@ def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
     material._labs_in.cache_clear()
     catalogue._texts_of.cache_clear()
     found = []
-    for each in map(str, flaws_of(lab_of(1))):  # it runs what it needs for the next flaw, no more
+    for each in map(
+        str, flaws_of(lab_of(1), PROGRAM)
+    ):  # it runs what it needs for the next flaw, no more
         found.append(each)
         if each.startswith(flaw):
             return

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.main import main
 from kminilog.course.judging import checking, sandbox
 from kminilog.course.judging.checking import hanging_seconds, most_seconds, run_judge_of_all
@@ -69,13 +70,13 @@ def working_directories() -> Iterator[str]:
 def test_job_is_killed_half_way_with_its_jvm_and_workers(tmp_path):
     place = tmp_path / "place"
     prepare(place)
-    words = ("course.judging.spark_job", KILLED, "RESULT", str(place), str(BY_SOURCE))
+    words = ("kminilog.course.judging.spark_job", KILLED, "RESULT", str(place), str(BY_SOURCE))
     ran = run_module(*words, folder=tmp_path, cpu_seconds=JOB_CPU_SECONDS, needs_result=True)
     assert (ran.code, ran.result) == (-signal.SIGKILL, None), ran.errors
     wait_until_nothing_runs_in(tmp_path)
     runs = [*(place / "kminilog-data" / ".job-staging").rglob("spans.npy")]
     assert runs, "three of four tasks have written"
-    assert first_finding(place)["finding"] == "missing"
+    assert first_finding(place, PROGRAM)["finding"] == "missing"
 
 
 CASES = {
@@ -113,7 +114,7 @@ def test_jobs_are_judged_by_what_they_leave(tmp_path):
     for number, (answers, *_) in enumerate(CASES.values()):
         files.append(tmp_path / f"{number}.py")
         files[-1].write_text(answers)
-    outcomes = run_judge_of_all(JOB, tmp_path, list(map(str, files)))
+    outcomes = run_judge_of_all(JOB, tmp_path, list(map(str, files)), PROGRAM)
     for (name, case), outcome in zip(CASES.items(), outcomes, strict=True):
         _, status, code, sentence = case
         said = sentence_of(outcome)
@@ -166,8 +167,8 @@ def test_time_that_a_job_may_take_is_in_the_limits_of_its_exercise(tmp_path, mon
         return ProcessResult(0, "", "", {"told": [{}]})
 
     monkeypatch.setattr(checking, "run_module", run)
-    monkeypatch.setattr(checking, "first_finding", lambda place: {})
-    run_judge_of_all(JOB, tmp_path, ["answers.py"])
+    monkeypatch.setattr(checking, "first_finding", lambda place, program: {})
+    run_judge_of_all(JOB, tmp_path, ["answers.py"], PROGRAM)
     assert len(computing) == 2
     assert 100 < sum(computing) <= hanging_seconds(JOB)
     assert sum(waiting) < most_seconds([JOB])

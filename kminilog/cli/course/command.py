@@ -6,7 +6,7 @@ import click
 
 from kminilog.cli.course.grading import grade_command, stats_command
 from kminilog.cli.course.term import init_command, release_command
-from kminilog.cli.lab.judging import judged
+from kminilog.cli.lab.judging import PROGRAM, judged
 from kminilog.cli.lab.options import labs_option
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
@@ -36,7 +36,7 @@ def check(number: str | None, no_spark: bool, as_json: bool) -> int:
     found = []
     english = Catalogue(DEFAULT_LANGUAGE)
     for lab in interruptible(labs):
-        flaws = judged(partial(list[Flaw], flaws_of(lab, no_spark=no_spark)))
+        flaws = judged(partial(list[Flaw], flaws_of(lab, PROGRAM, no_spark=no_spark)))
         found += flaws
         for each in lab.exercises:
             if no_spark and each.needs_spark:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.lab.options import course_options
 from kminilog.cli.shared.interrupts import interruptible_wait
 from kminilog.cli.shared.named_files import DirectoryName, InputFile
@@ -163,7 +164,7 @@ def _as_they_come(
     waiting: Sequence[HandedIn], catalogue: Catalogue
 ) -> Iterator[tuple[HandedIn, list[Mark]]]:
     """Yield each folder with its marks; a signal ends the wait, and the processes."""
-    graded = grade(waiting, catalogue)
+    graded = grade(waiting, catalogue, PROGRAM)
     try:
         while True:
             with interruptible_wait():

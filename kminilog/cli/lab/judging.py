@@ -57,6 +57,8 @@ from kminilog.course.work_folder import WorkFolder, folders_below, number_around
 from kminilog.text import printable
 
 NOT_YET = 1
+PROGRAM = "kminilog"
+"""What runs a command in a process of its own."""
 Result = TypeVar("Result")
 _SECONDS_BETWEEN_SIGNALS = 0.02
 _LOOK_SECONDS = 0.1
@@ -88,7 +90,7 @@ def check_command(
             raise click.UsageError(catalogue.say("nothing-to-check"))
     if starts_spark(folder, exercises):
         complain(catalogue.say("spark-starts"))
-    outcomes = judged(partial(check, folder, exercises))
+    outcomes = judged(partial(check, folder, exercises, PROGRAM))
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in outcomes:
@@ -179,7 +181,7 @@ def _watch_one(
         watched = Watched(folder.answers_path)
         if starts_spark(folder, [exercise]):
             complain(catalogue.say("spark-starts"))
-        (outcome,) = judged(partial(check, folder, [exercise]))
+        (outcome,) = judged(partial(check, folder, [exercise], PROGRAM))
         if read_key:
             clear_screen()
         _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
@@ -221,7 +223,7 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     answers: list[tuple[str, int, list[str]]] = []
     for folder in folders:
         exercises = [each for each in folder.lab.exercises if each.symbol]
-        outcomes = judged(partial(check, folder, exercises))
+        outcomes = judged(partial(check, folder, exercises, PROGRAM))
         for each in outcomes:
             _forget_unless_passed(folder, each)
         mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
@@ -234,8 +236,8 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     else:
         complain(catalogue.say("banner-none"))
     flush()
-    command = [sys.executable, "-P", "-m", "kminilog.cli.lab.patched"]
-    return _run_in_foreground([*command, NO_RESULT, json.dumps(answers), *words])
+    command = [sys.executable, "-P", "-m", "kminilog.course.judging.patched"]
+    return _run_in_foreground([*command, PROGRAM, NO_RESULT, json.dumps(answers), *words])
 
 
 def _run_in_foreground(command: list[str]) -> int:

@@ -6,7 +6,7 @@
          or the output   of the command, against that of the library
 
 The command runs in a process in which the student's functions stand in for the library's
-(cli/lab/patched.py), in a directory with these files:
+(patched.py), in a directory with these files:
 
     lines.txt        twenty lines, "k0:value 0" and so on
     kminilog-data    a log dir with the topics `orders`, documented, and `views`, in Kafka's dialect
@@ -16,7 +16,8 @@ last segment of orders-0 has a torn tail and has lost its index, another index t
 nobody has shut down cleanly.
 
 An exercise passes if all three layers do; one that replaces nothing of the engine has only the
-first. Exercises are checked side by side, as many as there are processors. Source: ours.
+first. Exercises are checked side by side, as many as there are processors. `program` is the module
+that runs a command: this one knows no command line. Source: ours.
 """
 
 import json
@@ -103,7 +104,7 @@ _DUMP_LINES = 4
 
 
 def run_command(
-    source: str, exercises: list[Exercise], together: list[Exercise]
+    program: str, source: str, exercises: list[Exercise], together: list[Exercise]
 ) -> dict[str, ExerciseOutcome]:
     """Run the command of exercises on the student's functions; return their outcomes by id.
 
@@ -112,11 +113,11 @@ def run_command(
     """
     began = time.monotonic()
     try:
-        found = _tried(source, exercises, together)
+        found = _tried(program, source, exercises, together)
         if len(together) > 1 and any(each.status != PASS for each in found.values()):
             found = {}
             for exercise in exercises:
-                found |= _tried(source, [exercise], [exercise])
+                found |= _tried(program, source, [exercise], [exercise])
     except TooBusyError:
         found = {each.id: _too_busy_for(each) for each in exercises}
     seconds = (time.monotonic() - began) / len(exercises)
@@ -124,7 +125,7 @@ def run_command(
 
 
 def _tried(
-    source: str, exercises: list[Exercise], together: list[Exercise]
+    program: str, source: str, exercises: list[Exercise], together: list[Exercise]
 ) -> dict[str, ExerciseOutcome]:
     one = exercises[0]
     with tempfile.TemporaryDirectory() as temporary:
@@ -132,7 +133,8 @@ def _tried(
         write_scenery(directory, one.log)
         symbols = [each.symbol for each in together]
         ran = run_module(
-            "cli.lab.patched",
+            "kminilog.course.judging.patched",
+            program,
             "RESULT",
             json.dumps([[source, one.lab, symbols]]),
             *shlex.split(one.command),
@@ -140,7 +142,7 @@ def _tried(
             cpu_seconds=COMMAND_CPU_SECONDS,
             needs_result=True,
         )
-        failed = _failed_command(one, ran) or _verdict(one, ran, directory)
+        failed = _failed_command(one, ran) or _verdict(program, one, ran, directory)
         calls = (ran.result or {}).get("calls", {})
     if failed.status != PASS:
         return {each.id: replace(failed, exercise=each) for each in exercises}
@@ -173,9 +175,11 @@ def _failed_command(exercise: Exercise, ran: ProcessResult) -> ExerciseOutcome |
     return None
 
 
-def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path) -> ExerciseOutcome:
+def _verdict(
+    program: str, exercise: Exercise, ran: ProcessResult, directory: Path
+) -> ExerciseOutcome:
     if exercise.judge == "same-output":
-        if ran.output == _output_of_library(exercise.library_command, exercise.log):
+        if ran.output == _output_of_library(program, exercise.library_command, exercise.log):
             return ExerciseOutcome(exercise, PASS)
         said = CatalogueSentence("output-differs", {"command": exercise.command})
         return ExerciseOutcome(exercise, FAIL, said=said)
@@ -186,7 +190,9 @@ def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path) -> Exercis
     except (KMiniLogError, OSError) as error:
         return _not_verified(exercise, str(error))
     if report.verdict == "ok":
-        return ExerciseOutcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
+        return ExerciseOutcome(
+            exercise, PASS, verdict=("verify: ok", *_dump(program, exercise, directory))
+        )
     if report.verdict == "partial":
         return _not_verified(exercise, next(o.in_words() for o in report.unchecked if o.asked))
     first = report.tally.findings()[0]
@@ -201,17 +207,17 @@ def _not_verified(exercise: Exercise, error: str) -> ExerciseOutcome:
 
 
 @cache
-def _output_of_library(command: str, log: str) -> str:
+def _output_of_library(program: str, command: str, log: str) -> str:
     with tempfile.TemporaryDirectory() as temporary:
         write_scenery(Path(temporary), log)
-        return run_module("__main__", *shlex.split(command), folder=Path(temporary)).output
+        return run_module(program, *shlex.split(command), folder=Path(temporary)).output
 
 
-def _dump(exercise: Exercise, directory: Path) -> list[str]:
+def _dump(program: str, exercise: Exercise, directory: Path) -> list[str]:
     """Return the first lines that Kafka's DumpLogSegments would print of the student's file."""
     if not exercise.dump:
         return []
-    ran = run_module("__main__", "dump", exercise.dump, "--format", "kafka", folder=directory)
+    ran = run_module(program, "dump", exercise.dump, "--format", "kafka", folder=directory)
     return ran.output.splitlines()[:_DUMP_LINES]
 
 
@@ -246,7 +252,7 @@ def most_seconds(exercises: Sequence[Exercise]) -> float:
 
 
 def check(
-    folder: WorkFolder, exercises: Iterable[Exercise], workers: int | None = None
+    folder: WorkFolder, exercises: Iterable[Exercise], program: str, workers: int | None = None
 ) -> list[ExerciseOutcome]:
     """Return the outcomes of exercises of one lab, in their order; see the module for how.
 
@@ -261,11 +267,15 @@ def check(
     with tempfile.TemporaryDirectory() as temporary:
         folder.write_given_files(Path(temporary))
         with ThreadPoolExecutor(workers or max(os.cpu_count() or 1, 2)) as pool:
-            return _in_layers(pool, folder, answers, wanted, Path(temporary))
+            return _in_layers(pool, program, folder, answers, wanted, Path(temporary))
 
 
 def check_files(
-    exercise: Exercise, folder: WorkFolder, right: Sequence[Path], wrong: Sequence[Path]
+    exercise: Exercise,
+    folder: WorkFolder,
+    right: Sequence[Path],
+    wrong: Sequence[Path],
+    program: str,
 ) -> tuple[list[ExerciseOutcome], list[ExerciseOutcome]]:
     """Return the outcomes of one exercise in the course's own files.
 
@@ -275,13 +285,15 @@ def check_files(
     early = [_outcome_without_judge(folder, Answers(path), exercise) for path in right]
     judged = [path for path, outcome in zip(right, early, strict=True) if outcome is None]
     sources = [str(path) for path in (*judged, *wrong)]
-    told = iter(run_judge_of_all(exercise, folder.path, sources) if sources else [])
+    told = iter(run_judge_of_all(exercise, folder.path, sources, program) if sources else [])
     first = [outcome or next(told) for outcome in early]
 
     def with_command(path: Path, outcome: ExerciseOutcome) -> ExerciseOutcome:
         if not _has_command(outcome):
             return outcome
-        return _merged(outcome, run_command(str(path), [exercise], [exercise])[exercise.id])
+        return _merged(
+            outcome, run_command(program, str(path), [exercise], [exercise])[exercise.id]
+        )
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(with_command, right, first)), list(told)
@@ -299,12 +311,13 @@ def starts_spark(folder: WorkFolder, exercises: Iterable[Exercise]) -> bool:
 
 def _in_layers(
     pool: ThreadPoolExecutor,
+    program: str,
     folder: WorkFolder,
     answers: Answers,
     wanted: list[Exercise],
     given: Path,
 ) -> list[ExerciseOutcome]:
-    first = list(pool.map(lambda each: _judged(folder, answers, each, given), wanted))
+    first = list(pool.map(lambda each: _judged(program, folder, answers, each, given), wanted))
     runnable = [each.exercise for each in first if _has_command(each)]
     commands = sorted({(each.command, each.log, each.judge) for each in runnable})
     groups = [
@@ -312,7 +325,7 @@ def _in_layers(
         for command in commands
     ]
     source = str(folder.answers_path)
-    told = pool.map(lambda group: run_command(source, group, runnable), groups)
+    told = pool.map(lambda group: run_command(program, source, group, runnable), groups)
     complaints = {id: outcome for group in told for id, outcome in group.items()}
     merged = [_merged(each, complaints.get(each.exercise.id)) for each in first]
     passed = {each.exercise.id: each.status == PASS for each in merged}
@@ -350,13 +363,13 @@ def _after_target(outcome: ExerciseOutcome, passed: Mapping[str, bool]) -> Exerc
 
 
 def _judged(
-    folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path
+    program: str, folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path
 ) -> ExerciseOutcome:
     if early := _outcome_without_judge(folder, answers, exercise):
         return early
     began = time.monotonic()
     try:
-        outcome = run_judge(exercise, given, str(folder.answers_path), answers)
+        outcome = run_judge(exercise, given, str(folder.answers_path), program, answers)
     except TooBusyError:
         outcome = _too_busy_for(exercise)
     return replace(outcome, seconds=time.monotonic() - began)
@@ -390,11 +403,11 @@ def _too_busy_for(exercise: Exercise) -> ExerciseOutcome:
 
 
 def run_judge(
-    exercise: Exercise, given: Path, source: str, answers: Answers | None = None
+    exercise: Exercise, given: Path, source: str, program: str, answers: Answers | None = None
 ) -> ExerciseOutcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
     if exercise.needs_spark:
-        return _judged_jobs(exercise, given, [source], answers)[0]
+        return _judged_jobs(exercise, given, [source], program, answers)[0]
     ran = _judge(exercise, given, source)
     if ran.result is not None:
         return _as_told(exercise, ran.result["told"][0], answers, given)
@@ -416,17 +429,17 @@ def _unjudged(exercise: Exercise, ran: ProcessResult, answers: Answers | None) -
 
 
 def run_judge_of_all(
-    exercise: Exercise, folder: Path, sources: Sequence[str]
+    exercise: Exercise, folder: Path, sources: Sequence[str], program: str
 ) -> list[ExerciseOutcome]:
     """Return what the unit checks say of several files: in one process, if it comes to its end.
 
     If it does not, as one of them computes without end, each file gets a process of its own.
     """
     if exercise.needs_spark:
-        return _judged_jobs(exercise, folder, sources)
+        return _judged_jobs(exercise, folder, sources, program)
     ran = _judge(exercise, folder, *sources)
     if ran.result is None:
-        return [run_judge(exercise, folder, source) for source in sources]
+        return [run_judge(exercise, folder, source, program) for source in sources]
     return [_as_told(exercise, told, None, folder) for told in ran.result["told"]]
 
 
@@ -440,7 +453,11 @@ def left_out_but_exposed(exercise: Exercise, folder: Path, source: str) -> list[
 
 
 def _judged_jobs(
-    exercise: Exercise, folder: Path, sources: Sequence[str], answers: Answers | None = None
+    exercise: Exercise,
+    folder: Path,
+    sources: Sequence[str],
+    program: str,
+    answers: Answers | None = None,
 ) -> list[ExerciseOutcome]:
     """Return what `verify` says of the topics that jobs have written; see spark_job.
 
@@ -460,13 +477,13 @@ def _judged_jobs(
         if ran.result is None:
             return [_unjudged(exercise, ran, answers)] * len(sources)
         told = zip(ran.result["told"], places, strict=True)
-        return [_job_outcome(exercise, each, place, answers) for each, place in told]
+        return [_job_outcome(program, exercise, each, place, answers) for each, place in told]
 
 
 def _run_jobs(how: str, folder: Path, jobs: Sequence[tuple[str, str]]) -> ProcessResult:
     words = [word for job in jobs for word in job]
     ran = run_module(
-        *("course.judging.spark_job", how, "RESULT", *words),
+        *("kminilog.course.judging.spark_job", how, "RESULT", *words),
         folder=folder,
         cpu_seconds=JOB_CPU_SECONDS * len(jobs),
         wall_seconds=WALL_SECONDS * len(jobs),
@@ -478,12 +495,16 @@ def _run_jobs(how: str, folder: Path, jobs: Sequence[tuple[str, str]]) -> Proces
 
 
 def _job_outcome(
-    exercise: Exercise, told: dict[str, Any], place: Path, answers: Answers | None
+    program: str,
+    exercise: Exercise,
+    told: dict[str, Any],
+    place: Path,
+    answers: Answers | None,
 ) -> ExerciseOutcome:
     if told:
         values = _whose(exercise, answers, told.pop("line"))
         return error_of(exercise, told.pop("name"), **values, **told)
-    found = first_finding(place)
+    found = first_finding(place, program)
     if not found:
         return ExerciseOutcome(exercise, PASS, comparisons=1, verdict=("verify: ok",))
     name = "verify-failed" if "error" in found else "verify-finds"
@@ -492,7 +513,7 @@ def _job_outcome(
 
 
 def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:
-    arguments = ("course.judging.judge", exercise.id, str(folder), "RESULT", *sources)
+    arguments = ("kminilog.course.judging.judge", exercise.id, str(folder), "RESULT", *sources)
     seconds = CPU_SECONDS * len(sources)
     return run_module(*arguments, folder=folder, cpu_seconds=seconds, needs_result=True)
 

@@ -66,7 +66,7 @@ def run_module(
     wall_seconds: float = WALL_SECONDS,
     needs_result: bool = False,
 ) -> ProcessResult:
-    """Run `python -m kminilog.<module>` in a folder; TooBusyError after `wall_seconds`.
+    """Run `python -m module` in a folder; TooBusyError after `wall_seconds`.
 
     With `cpu_seconds`, its limit, it runs a student's code: it is ended if it does not go on. With
     `needs_result`, `RESULT` in the arguments is the path of a JSON file that it writes.
@@ -77,7 +77,7 @@ def run_module(
         # -P: the student's folder is no place to import kminilog, or the standard library, from.
         # -B: Python cuts bytecode off at the limit of a file, and other processes would load it.
         flags = ["-P", "-B"] if cpu_seconds else ["-P"]
-        command = [sys.executable, *flags, "-m", f"kminilog.{module}", *places]
+        command = [sys.executable, *flags, "-m", module, *places]
         limits = cpu_seconds, wall_seconds
         code, output, errors = _run(command, folder, limits, Path(temporary))
         if code == -signal.SIGALRM:

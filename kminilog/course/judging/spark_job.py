@@ -63,11 +63,14 @@ def prepare(place: Path) -> None:
         writer.create_topic(_TOPIC)
 
 
-def first_finding(place: Path) -> dict[str, str]:
-    """Return class and detail of what `verify` finds first, {} if nothing; or its error."""
+def first_finding(place: Path, program: str) -> dict[str, str]:
+    """Return class and detail of what `verify` finds first, {} if nothing; or its error.
+
+    `program` is the module that runs a command.
+    """
     words = ["verify", _TOPIC.name, "--against", _SOURCE, "--key-regex", "^([^:]*):"]
     words += ["--partitioner", _PARTITIONER, "--engine", "local", "--json"]
-    ran = run_module("__main__", *words, folder=place)
+    ran = run_module(program, *words, folder=place)
     if not ran.output:
         return {"error": ran.errors.strip()[-100:]}
     for found in json.loads(ran.output)["findings"]:

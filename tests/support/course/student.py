@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kminilog.cli.lab import judging
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ExerciseOutcome
@@ -40,7 +41,7 @@ def start_lab(directory: Path, answers: str | None = None, number: int = 1) -> W
 def outcomes_of(folder: WorkFolder, *ids: str) -> dict[str, ExerciseOutcome]:
     """Check some exercises, or all of the lab."""
     wanted = [exercise_of(each) for each in ids] or folder.lab.exercises
-    return {each.exercise.id: each for each in check(folder, wanted)}
+    return {each.exercise.id: each for each in check(folder, wanted, judging.PROGRAM)}
 
 
 def sentence_of(outcome: ExerciseOutcome, language: str = "en") -> str:

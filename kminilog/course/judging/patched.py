@@ -1,17 +1,19 @@
-"""A command of kminilog on a student's functions, in a process of its own.
+"""A command on a student's functions, in a process of its own.
 
-    python -m kminilog.cli.lab.patched RESULT ANSWERS topic list
+    python -m kminilog.course.judging.patched PROGRAM RESULT ANSWERS topic list
 
-ANSWERS is JSON, with a triple for each file of the student: [["answers.py", 1,
-["format.message.header", …]], …], the file, its lab, and the symbols that it has. RESULT is a JSON
-file that says how often each function was called, and what went wrong in the student's code; with
-it the process has limits. `-` is for the student's own commands: no file, no limits. Source: ours.
+PROGRAM is the module that runs the command, such as `kminilog`. ANSWERS is JSON, with a triple for
+each file of the student: [["answers.py", 1, ["format.message.header", …]], …], the file, its lab,
+and the symbols that it has. RESULT is a JSON file that says how often each function was called, and
+what went wrong in the student's code; with it the process has limits. `-` is for the student's own
+commands: no file, no limits. Source: ours.
 """
 
 import json
 import os
 import sys
 from pathlib import Path
+from runpy import run_module
 
 from kminilog.course.judging.patching import (
     ANSWERS_MODULE,
@@ -22,7 +24,7 @@ from kminilog.course.judging.patching import (
 )
 
 
-def main(result: str, answers: str, *command: str) -> None:
+def main(program: str, result: str, answers: str, *command: str) -> None:
     """Run a command on the student's functions; within limits, if the result is asked for."""
     files = [
         StudentFunctions(Path(path).resolve(), lab, symbols)
@@ -44,10 +46,9 @@ def main(result: str, answers: str, *command: str) -> None:
     sys.modules[ANSWERS_MODULE] = AnswersOfLabs(files)
     for each in files:
         each.watch_classes()
-    from kminilog.cli.main import main as command_line
-
+    sys.argv = [program, *command]
     try:
-        command_line(command)
+        run_module(program, run_name="__main__")
     finally:
         if result != NO_RESULT:
             _write_result(Path(result), files)
