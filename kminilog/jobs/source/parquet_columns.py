@@ -31,12 +31,15 @@ from kminilog.jobs.source.tasks import task_groups
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20
-# With `pre_buffer`, whole column chunks would be in memory.
-_READING = {"buffer_size": 1 << 16, "pre_buffer": False, "page_checksum_verification": True}
+_READING = {
+    "buffer_size": 1 << 16,
+    "pre_buffer": False,  # else whole column chunks would be in memory
+    "page_checksum_verification": True,
+    "coerce_int96_timestamp_unit": "us",  # as Spark; 64 bits of nanoseconds end in the year 2262
+}
 _SAMPLE_ROWS = 64
 _LONGEST_REASON = 300
 _CHANGED = "it was changed while it was read, or is damaged: its rows are not those of its footer"
-_INT96_UNITS = {"ns": 10**9, "us": 10**6, "s": 1}  # of which the first that holds all is taken
 
 
 @dataclass(frozen=True)
@@ -219,8 +222,7 @@ def _fault(row: bytes | None) -> str | None:
 
 
 def _batches(file: Any, row_group: RowGroup, columns: list[str] | None, rows: int) -> Iterator[Any]:
-    """Yield the rows of a row group. INT96 timestamps have the unit that holds all their digits."""
-    options = {"row_groups": [row_group.number], "columns": columns, "use_threads": False}
+    """Yield the rows of a row group. INT96 timestamps are UTC, which pyarrow does not say."""
     if columns == []:  # only folders are asked for
         count = row_group.rows
         for start in range(0, count, rows):
@@ -228,85 +230,34 @@ def _batches(file: Any, row_group: RowGroup, columns: list[str] | None, rows: in
                 pa.array([{}] * min(rows, count - start), pa.struct([]))
             )
         return
-    schema = file.schema
-    if all(schema.column(n).physical_type != "INT96" for n in range(len(schema.names))):
-        yield from file.iter_batches(rows, **options)
-        return
-    opened = [
-        pq.ParquetFile(row_group.path, coerce_int96_timestamp_unit=unit, **_READING)
-        for unit in _INT96_UNITS
-    ]
-    try:
-        for same in zip(*(one.iter_batches(rows, **options) for one in opened), strict=True):
-            yield _exact(row_group.path, dict(zip(_INT96_UNITS, same, strict=True)))
-    finally:
-        for one in opened:
-            one.close()
+    schema, leaves = file.schema, _leaves(pa.struct(list(file.schema_arrow)))
+    int96 = {at for n, at in enumerate(leaves) if schema.column(n).physical_type == "INT96"}
+    options = {"row_groups": [row_group.number], "columns": columns, "use_threads": False}
+    for batch in file.iter_batches(rows, **options):
+        whole = pa.struct(list(batch.schema))
+        yield batch.cast(pa.schema(list(_in_utc(whole, int96)))) if int96 else batch
 
 
-def _exact(path: str, batches: dict[str, Any]) -> Any:
-    """Return the columns of a batch, each in the unit in which its INT96 timestamps are exact.
-
-    In 64 bits nanoseconds end in the year 2262. INT96 is always UTC.
-    """
-    columns = {
-        name: _exact_column(path, {unit: batch.column(at) for unit, batch in batches.items()})
-        for at, name in enumerate(batches["ns"].schema.names)
-    }
-    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+def _leaves(kind: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield where the columns of Parquet are in a type, in their order."""
+    fields = [kind.field(number) for number in range(kind.num_fields)]
+    if not fields:
+        yield path
+    for field in fields:
+        yield from _leaves(getattr(field.type, "storage_type", field.type), (*path, field.name))
 
 
-def _exact_column(path: str, columns: dict[str, Any]) -> Any:
-    kinds = {unit: column.type for unit, column in columns.items()}
-    if kinds["ns"] == kinds["s"]:
-        return columns["ns"]
-    leaves = {unit: list(_leaves(column)) for unit, column in columns.items()}
-    pairs = zip(leaves["ns"], leaves["s"], strict=True)
-    int96 = [number for number, (fine, coarse) in enumerate(pairs) if fine.type != coarse.type]
-    numbers = {unit: [_integers(found[n]) for n in int96] for unit, found in leaves.items()}
-    for unit, per_second in _INT96_UNITS.items():
-        if all(
-            # Beyond 64 bits numbers wrap around. So does their difference, and is right again.
-            (found // per_second == second).all() and (ns == found * (10**9 // per_second)).all()
-            for found, second, ns in zip(numbers[unit], numbers["s"], numbers["ns"], strict=True)
-        ):
-            return columns[unit].cast(_in_utc(kinds[unit], kinds["ns"], kinds["s"]))
-    reason = "INT96 timestamps of distant years have digits after the microsecond"
-    raise SourceError(path, reason=f"{reason}: write them as TIMESTAMP, or as texts")
-
-
-def _in_utc(kind: Any, fine: Any, coarse: Any) -> Any:
-    """Return a type with UTC for those timestamps whose unit is not that of the file: INT96."""
-    if pa.types.is_timestamp(kind):
-        return kind if fine == coarse else pa.timestamp(kind.unit, "UTC")
-    fields = [
-        kind.field(at).with_type(_in_utc(*(each.field(at).type for each in (kind, fine, coarse))))
-        for at in range(kind.num_fields)
-    ]
+def _in_utc(kind: Any, int96: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
+    """Return a type with UTC for its INT96 timestamps."""
+    if path in int96:
+        return pa.timestamp(kind.unit, "UTC")
+    fields = [kind.field(number) for number in range(kind.num_fields)]
+    fields = [each.with_type(_in_utc(each.type, int96, (*path, each.name))) for each in fields]
     if pa.types.is_struct(kind):
         return pa.struct(fields)
     if pa.types.is_map(kind):
         return pa.map_(fields[0].type.field(0), fields[0].type.field(1))
     return pa.list_(fields[0]) if pa.types.is_list(kind) else kind
-
-
-def _leaves(array: Any) -> Iterator[Any]:
-    """Yield the timestamps in an array, wherever they are."""
-    kind = array.type
-    if pa.types.is_timestamp(kind):
-        yield array
-    elif pa.types.is_struct(kind):
-        for part in array.flatten():
-            yield from _leaves(part)
-    elif pa.types.is_map(kind):
-        yield from _leaves(array.keys)
-        yield from _leaves(array.items)
-    elif pa.types.is_nested(kind):
-        yield from _leaves(array.flatten())
-
-
-def _integers(array: Any) -> Any:
-    return array.drop_null().view(pa.int64()).to_numpy()
 
 
 def _row_groups(
