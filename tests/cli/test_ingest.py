@@ -387,9 +387,9 @@ UNREADABLE: list[tuple[bytes, str, str]] = [
     (b"PAR1", "--format parquet", "cannot be read as Parquet: "),
     (b"Obj\x01", "", "it is Avro; read it with Spark, and give the DataFrame to `ingest`"),
     (b"ORC..ORC\x01", "--format csv", "it is ORC; read it with Spark"),
-    (b"ARROW1\0\0", "--format json", "it is Arrow; read it with Spark"),
-    (b"SQLite format 3\0", "", "it is SQLite, not text: write its records as text, CSV"),
-    (b"%PDF-1.7", "", "it is PDF, not text"),
+    (b"ARROW1\0\0", "--format json", "it is no text: unpack it, or write its records as text"),
+    (b"SQLite format 3\0", "", "it is no text"),
+    (b"%PDF-1.7", "", "it is no text"),
     (b"PK\x03\x04", "", "it is zip, which is not read; unpack it"),
 ]
 

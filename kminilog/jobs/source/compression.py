@@ -5,7 +5,7 @@ The first bytes of a file decide, not its name. But the name must not contradict
     first bytes          name             the file
     gzip, bzip2,
     zstd, LZ4 frame      that, or none    is read, all of its members or frames, to the end
-    another format       whatever         is refused: xz, Snappy, zip, tar, Parquet, ...
+    another format       whatever         is refused: xz, zip, tar, Parquet, or only "no text"
     anything else        no compression   is read as it is
     anything else        a compression    is refused, because nobody knows which of the two is right
 
@@ -33,29 +33,22 @@ from kminilog.jobs.source.source_files import BY_DATAFRAME
 
 _HEAD_BYTES = 512
 _READABLE = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd", "LZ4": "lz4"}  # Arrow's names of them
+_NO_TEXT = "no text"
 _MAGIC = {
     "gzip": rb"\x1f\x8b\x08[\x00-\x1f]",  # the three highest flags are reserved
     "bzip2": rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",  # with blocks, or without any
     "zstd": rb"\x28\xb5\x2f\xfd",
-    "legacy zstd": rb"[\x1e\x22-\x27]\xb5\x2f\xfd",
     "LZ4": rb"\x04\x22\x4d\x18",
-    "legacy LZ4": rb"\x02\x21\x4c\x18",
     "xz": rb"\xfd7zXZ\x00",
-    "lzip": rb"LZIP[\x00\x01]",
-    "LZO": rb"\x89LZO\x00",
     "Snappy": rb"\xff\x06\x00\x00sNaPpY",
-    "compress": rb"\x1f\x9d[\x89-\x90\x09-\x10]",
     "zip": rb"PK(\x03\x04|\x05\x06\x00)",
-    "7z": rb"7z\xbc\xaf\x27\x1c",
-    "RAR": rb"Rar!\x1a\x07",
     "tar": rb".{257}ustar(\x0000|  \x00)",
     "Parquet": rb"PAR1\x15",
     "Avro": rb"Obj\x01",
-    "SequenceFile": rb"SEQ[\x04-\x06]",
-    "Arrow": rb"ARROW1\x00\x00|\xff{4}.{2}\x00\x00\x10\x00\x00\x00",
-    "SQLite": rb"SQLite format 3\x00",
-    "HDF5": rb"\x89HDF\r\n\x1a\n",
-    "PDF": rb"%PDF-\d",
+    # 7z, RAR, compress, lzip, LZO, old zstd and LZ4, SequenceFile, Arrow, SQLite, HDF5, PDF
+    _NO_TEXT: rb"7z\xbc\xaf|Rar!\x1a|\x1f\x9d[\x89-\x90\x09-\x10]|LZIP[\x00\x01]|\x89LZO\x00"
+    rb"|[\x1e\x22-\x27]\xb5\x2f\xfd|\x02\x21\x4c\x18|SEQ[\x04-\x06]|ARROW1\x00\x00"
+    rb"|SQLite format 3\x00|\x89HDF\r\n|%PDF-\d",
 }
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18(.{4})", re.DOTALL)  # and its size
 _HAVE_SKIPPABLE = ("zstd", "LZ4")
@@ -68,32 +61,21 @@ _NEEDS = {
 }
 _ORC = b"ORC"  # at the beginning, as in a text, but also before the last byte, a small number
 _ORC_END = re.compile(rb"ORC[^\n\r\x20-\x7e]")
-_BY_SPARK = ("Avro", "Arrow", "ORC", "SequenceFile")
-_UNREADABLE = ("SQLite", "HDF5", "PDF")
 _SUFFIXES = {
-    suffix: name
-    for name, suffixes in (
-        ("gzip", ".gz .tgz"),
-        ("bzip2", ".bz2"),
-        ("zstd", ".zst"),
-        ("LZ4", ".lz4"),
-        ("xz", ".xz"),
-        ("lzip", ".lz"),
-        ("LZO", ".lzo"),
-        ("LZMA", ".lzma"),  # it, Brotli and zlib have no magic number
-        ("Brotli", ".br"),
-        ("zlib", ".deflate"),  # as Hadoop calls it
-        ("Snappy", ".snappy .sz"),
-        ("compress", ".z"),
-        ("zip", ".zip"),
-        ("7z", ".7z"),
-        ("RAR", ".rar"),
-        ("tar", ".tar"),
-        ("Parquet", ".parquet"),
-        ("Avro", ".avro"),
-        ("ORC", ".orc"),
-    )
-    for suffix in suffixes.split()
+    ".gz": "gzip",
+    ".tgz": "gzip",
+    ".bz2": "bzip2",
+    ".zst": "zstd",
+    ".lz4": "LZ4",
+    ".xz": "xz",
+    ".br": "Brotli",  # it and zlib have no magic number
+    ".deflate": "zlib",  # as Hadoop calls it
+    ".snappy": "Snappy",
+    ".zip": "zip",
+    ".tar": "tar",
+    ".parquet": "Parquet",
+    ".avro": "Avro",
+    ".orc": "ORC",
 }
 _FORMATS = tuple((name, re.compile(magic, re.DOTALL)) for name, magic in _MAGIC.items())
 
@@ -219,8 +201,8 @@ def _after_skippable(file: IO[bytes], head: bytes, named: str | None) -> str | N
 def _refusal(what: str, found: str | None) -> str:
     if found == "Parquet":
         return f"{what}, not text: give --format parquet, and the file uncompressed"
-    if found in _BY_SPARK:
+    if found in ("Avro", "ORC"):
         return f"{what}; {BY_DATAFRAME}"
-    if found in _UNREADABLE:
-        return f"{what}, not text: write its records as text, CSV, JSON lines or Parquet"
+    if found == _NO_TEXT:
+        return f"{what}: unpack it, or write its records as text, CSV, JSON lines or Parquet"
     return f"{what}, which is not read; unpack it, or compress it with {', '.join(_READABLE)}"
