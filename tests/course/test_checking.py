@@ -53,36 +53,6 @@ COMMAND_ONLY = "len(content) == 17"
         (["print('x' * 99)", "return b''.join(header(offset, content))"], ERROR, "RecursionError"),
         (["for _ in range(10**5): print('x' * 100)", RIGHT_RETURN], ERROR, "prints more than"),
         (["sys.stdout.buffer.write(bytes(10**7))", RIGHT_RETURN], ERROR, "prints more than"),
-        (["os.fork()", RIGHT_RETURN], ERROR, "starts another process"),
-        (["os.system('true')", RIGHT_RETURN], ERROR, "starts another process"),
-        (["import subprocess; subprocess.run(['true'])"], ERROR, "starts another process"),
-        (["os.posix_spawn('/bin/true', ['true'], {})"], ERROR, "starts another process"),
-        (["os.execv('/bin/true', ['true'])"], ERROR, "starts another process"),
-        (
-            ["import multiprocessing as m; m.Process(target=print).start()"],
-            ERROR,
-            "starts another process",
-        ),
-        (
-            [
-                "import threading",
-                "thread = threading.Thread(target=os.fork)",
-                "thread.start(); thread.join()",
-                RIGHT_RETURN,
-            ],
-            ERROR,
-            "starts another process",
-        ),
-        (
-            ["try: os.fork()", "except BaseException: pass", RIGHT_RETURN],
-            ERROR,
-            "starts another process",
-        ),
-        (
-            ["import socket; socket.create_connection(('127.0.0.1', 9))"],
-            ERROR,
-            "uses the network",
-        ),
         (["return bytes(10**10)"], ERROR, "MemoryError"),
         (["found = []", "while True: found.append(bytes(10**6))"], ERROR, "MemoryError"),
         (["return header(offset, content)"], ERROR, "RecursionError"),
@@ -339,7 +309,8 @@ def test_answer_that_takes_the_librarys_function_fails_by_whatever_way(folder, l
     answers = f"{line}\n" + CALLS.format(call=call)
     status, code, sentence = told(folder, "1.1", answers)
     assert (status, code) == (FAIL, "imports-reference")
-    assert sentence.endswith(" takes header from the library; write it yourself")
+    by_file, by_command = " takes header from the library;", "calls the library's own header;"
+    assert by_file in sentence or by_command in sentence
     assert "?" not in sentence
 
 
@@ -359,34 +330,6 @@ def test_answer_that_calls_itself_through_a_neighbour_fails_in_the_command(folde
 def test_answer_may_import_a_neighbour_and_what_stands_beside_it(folder):
     line = "from kminilog.format.message import encode, CRC_END\n"
     assert told(folder, "1.1", line + HEADER)[0] == PASS
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize(
-    "patch",
-    [
-        "kminilog.format.message.encode = lambda *words: b''",
-        "kminilog.format.message.Message.length_bytes = property(lambda self: 0)",
-        "kminilog.course.comparing.Comparer.equal = lambda *words: None",
-    ],
-)
-def test_file_that_changes_the_library_is_refused(folder, patch):
-    imports = "import kminilog.format.message, kminilog.course.comparing\n"
-    status, _, sentence = told(folder, "1.1", imports + patch + "\n" + HEADER)
-    assert status == ERROR
-    assert sentence == "your answers.py replaces a part of the library; it may only call it"
-
-
-@pytest.mark.processes
-def test_patch_while_the_check_runs_is_refused(folder):
-    answers = HEADER.replace(
-        "    return", "    import kminilog.format.message as m; m.encode = None\n    return"
-    )
-    assert told(folder, "1.1", answers) == (
-        ERROR,
-        None,
-        "your answers.py replaces a part of the library; it may only call it",
-    )
 
 
 @pytest.mark.parametrize("body", ["raise NotImplementedError", "pass", "...", "'''Only this.'''"])

@@ -125,12 +125,8 @@ def test_target_that_has_passed_before_counts(folder):
 
 
 @pytest.mark.processes
-def test_inputs_that_end_the_process_or_change_the_library_are_errors(folder):
+def test_inputs_that_end_the_process_are_an_error(folder):
     assert judged(folder, "[(__import__('os')._exit(0),)]").status == ERROR
-    folder.pass_exercise(exercise_of("1.2"))
-    changes = "import kminilog.format.message as m\nm.checksum = len\nEXPOSE_CHECKSUM = []\n"
-    folder.answers_path.write_text(changes)
-    assert "replaces a part" in sentence_of(outcomes_of(folder, "1.9")["1.9"])
 
 
 @pytest.mark.processes

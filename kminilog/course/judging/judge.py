@@ -17,11 +17,9 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import wraps
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from types import FrameType, FunctionType
+from types import FrameType
 from typing import Any
 
 from kminilog.course.comparing import (
@@ -36,17 +34,11 @@ from kminilog.course.judging.limits import (
     CPU_SECONDS,
     BoundedOutput,
     Forbidden,
-    forbid_processes,
     limit_computing,
     limit_resources,
 )
-from kminilog.course.judging.patching import (
-    lend_library_functions,
-    library_answer,
-    load_answers,
-    replaced,
-)
-from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of, target_of
+from kminilog.course.judging.patching import lend_library_functions, load_answers
+from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of
 
 IMPORTS_REFERENCE = "imports-reference"
 _ERROR_CHARACTERS = 60
@@ -57,14 +49,8 @@ class _EndlessError(BaseException):
     """The limit of computing is reached; no `except Exception` of a student catches it."""
 
 
-class TakesFromLibrary(Forbidden):
-    """The student's file calls the function that it should have."""
-
-
-def judge(
-    exercise: Exercise, folder: Path, answers: str, attempts: Collection[Forbidden] = ()
-) -> dict[str, Any]:
-    """Return what the unit checks say of an answer; `attempts` are those at what is forbidden."""
+def judge(exercise: Exercise, folder: Path, answers: str) -> dict[str, Any]:
+    """Return what the unit checks say of an answer."""
     compare = Comparer(is_secret=exercise.kind == "read")
     printed = BoundedOutput()
     began = time.process_time()
@@ -73,8 +59,6 @@ def judge(
         stream = printed.as_text_stream()
         with redirect_stdout(stream), redirect_stderr(stream):
             told["value"] = _check(exercise, folder, answers, compare)
-        for attempt in attempts:
-            raise attempt
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
     except WrongKindError as wrong:
@@ -85,9 +69,6 @@ def judge(
     except _EndlessError:
         name, values = name_call("endless", compare.unanswered, {})
         told |= {"state": "timeout", "name": name, "values": values}
-    except TakesFromLibrary as taken:
-        told |= {"state": "fail", "code": IMPORTS_REFERENCE, "name": str(taken)}
-        told |= {"line": line_in(taken, answers)}
     except Forbidden as forbidden:
         told |= {"state": "error", "name": str(forbidden), "line": line_in(forbidden, answers)}
     except SystemExit as end:
@@ -106,83 +87,25 @@ def judge(
 def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) -> list[Any] | None:
     """Run the check of an exercise; return what the parent process judges of it, if anything.
 
-    That is the constant of a diagnosis if it is a plain tuple.
+    That is the constant of a diagnosis if it is a plain tuple; of inputs, which wrong answers they
+    expose that the exercise leaves out.
     """
     if exercise.kind == "diagnose":
         value = getattr(load_answers(Path(answers)), exercise.names[0])
         is_plain = isinstance(value, tuple) and all(isinstance(each, str | int) for each in value)
         return list(value) if is_plain else None
     if exercise.kind == "expose":
-        return _expose(exercise, answers, compare)
+        inputs = getattr(load_answers(Path(answers)), exercise.names[0])
+        expose(compare, exercise, inputs)
+        return left_out_but_exposed(exercise, inputs)
     check = checks_of(lab_of(exercise.lab))[f"exercise_{exercise.number}"]
-    with _out_of_reach(exercise, answers):
-        library = _functions_of_library()
-        module = load_answers(Path(answers))
-        lend_library_functions(module, exercise.lab, {exercise.symbol})
-        _assert_unchanged(library)
-        if exercise.kind == "implement":
-            check(compare, getattr(module, exercise.answers[0]))
-        else:
-            check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
-        _assert_unchanged(library)
+    module = load_answers(Path(answers))
+    lend_library_functions(module, exercise.lab, {exercise.symbol})
+    if exercise.kind == "implement":
+        check(compare, getattr(module, exercise.answers[0]))
+    else:
+        check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
     return None
-
-
-def _expose(exercise: Exercise, answers: str, compare: Comparer) -> list[Any]:
-    """Try the student's inputs; return which wrong answers of those left out are exposed, too."""
-    library_answer(target_of(exercise).symbol)  # loaded before the student's file could change it
-    library = _functions_of_library()
-    inputs = getattr(load_answers(Path(answers)), exercise.names[0])
-    _assert_unchanged(library)
-    expose(compare, exercise, inputs)
-    return left_out_but_exposed(exercise, inputs)
-
-
-@contextmanager
-def _out_of_reach(exercise: Exercise, answers: str) -> Iterator[None]:
-    """Let the library's own function refuse to be called by the student's file, however it is got.
-
-    Answers.imports_reference sees the usual ways without running the file. Classes are not guarded.
-    """
-
-    def refusing(original: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(original)
-        def stand_in(*arguments: Any, **named: Any) -> Any:
-            if sys._getframe(1).f_code.co_filename == answers:
-                raise TakesFromLibrary("takes-from-library")
-            return original(*arguments, **named)
-
-        return stand_in
-
-    if not isinstance(library_answer(exercise.symbol) if exercise.symbol else None, FunctionType):
-        yield
-        return
-    with replaced(exercise.symbol, refusing):
-        yield
-
-
-def _functions_of_library() -> list[tuple[Any, str, Any]]:
-    """Return what is defined in the modules of kminilog that are loaded: owner, name, value."""
-    kinds = (FunctionType, type, staticmethod, classmethod, property)
-    modules = [module for name, module in sys.modules.items() if name.startswith("kminilog.")]
-    classes = {
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, type) and value.__module__ == module.__name__
-    }
-    return [
-        (owner, name, value)
-        for owner in (*modules, *classes)
-        for name, value in vars(owner).items()
-        if isinstance(value, kinds)
-    ]
-
-
-def _assert_unchanged(library: list[tuple[Any, str, Any]]) -> None:
-    """Raise Forbidden if the student's file has replaced a part of the library, which judges it."""
-    if any(vars(owner).get(name) is not value for owner, name, value in library):
-        raise Forbidden("changes-library")
 
 
 def in_short(error: BaseException) -> str:
@@ -217,10 +140,9 @@ def _raise_once() -> None:
 def main(exercise: str, folder: str, result: str, *answers: str) -> None:
     """Judge an exercise in each of some files, and write the result."""
     limit_resources(CPU_SECONDS * len(answers))
-    attempts = forbid_processes()
     if len(answers) == 1:  # of several, nobody knows whose the time was
         _raise_once()
-    told = [judge(exercise_of(exercise), Path(folder), each, attempts) for each in answers]
+    told = [judge(exercise_of(exercise), Path(folder), each) for each in answers]
     Path(result).write_text(json.dumps({"told": told}), encoding="utf-8")
     os._exit(0)  # at once, whatever threads the student's code has started
 

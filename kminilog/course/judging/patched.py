@@ -35,14 +35,9 @@ def main(program: str, result: str, answers: str, *command: str) -> None:
     )
     # From here on, modules are loaded with the student's functions in them.
     if result != NO_RESULT:
-        from kminilog.course.judging.limits import (
-            COMMAND_CPU_SECONDS,
-            forbid_processes,
-            limit_resources,
-        )
+        from kminilog.course.judging.limits import COMMAND_CPU_SECONDS, limit_resources
 
         limit_resources(COMMAND_CPU_SECONDS)
-        forbid_processes()
     sys.modules[ANSWERS_MODULE] = AnswersOfLabs(files)
     for each in files:
         each.watch_classes()

@@ -82,18 +82,6 @@ def replace_when_loaded(replacements: Mapping[str, Replace]) -> None:
     SourceFileLoader.exec_module = execute_and_replace  # type: ignore[assignment,method-assign]
 
 
-@contextmanager
-def replaced(symbol: str, replace: Replace) -> Iterator[None]:
-    """Replace a function in its own module, which is loaded, for a while."""
-    owner, name = _owner(import_module(f"kminilog.{room_of(symbol)}"), symbol)
-    before = vars(owner)[name]
-    _replace(owner, name, replace)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
-
-
 def _owner(module: ModuleType, symbol: str) -> tuple[Any, str]:
     """Return the module or class that a symbol stands in, and its name there."""
     owner: Any = module
