@@ -88,7 +88,7 @@ def test_cluster_that_can_do_it_passes_and_nothing_is_left(spark, workers, log_d
         ("", NO_EXTRAS, " no numpy and no pyarrow in .*: type pip install 'numpy>=.*' 'pyarrow>=1"),
         ("", OLD_EXTRA, "the executor on .* has pyarrow 17.0.1, older than 18 in .*: type pip "),
         ("", OTHER_KMINILOG, "has kminilog 0.0.1, the driver has .*: begin a new session"),
-        ("", OTHER_PYTHON, r"the executor on .* has Python 3\.99, the driver has 3\.\d+: set PYSP"),
+        ("", OTHER_PYTHON, r"its executors cannot run Python tasks: .*3\.99.*; set PYSPARK_PYTHON"),
         ("exit 3", "", "Spark cannot run: its executors cannot run Python tasks: "),
     ],
     ids=["write", "directory", "topic", "package", "extras", "old", "version", "other", "python"],
@@ -103,10 +103,10 @@ def test_cluster_that_cannot_do_it_is_one_clear_line(
     assert not list((log_dir / ".job-staging").glob("*"))
 
 
-def test_python_that_is_not_there_is_named_with_its_host(spark, workers, log_dir, monkeypatch):
+def test_python_that_is_not_there_is_named(spark, workers, log_dir, monkeypatch):
     workers()
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/python")
-    error = r"the executor on .* cannot run /no/python \(No such file or directory\): set PYSPARK_"
+    error = r'Cannot run program "/no/python": error=2, No such file or directory; set PYSPARK_'
     with pytest.raises(SparkUnavailableError, match=error):
         check_cluster(spark, log_dir)
 

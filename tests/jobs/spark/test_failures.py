@@ -2,7 +2,6 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -27,10 +26,8 @@ Caused by: java.io.EOFException
 \t... 22 more
 """
 WORKER = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
-NO_HANDLER = ". Consider setting 'spark.python.worker.faulthandler.enabled' configuration"
 EXECUTOR = "ExecutorLostFailure (executor 6 exited caused by one of the running tasks) Reason: {}"
-GAVE_UP = "; Spark gave up after 4 attempts"
-LIKELY = "(signal 9, most likely: by hand or for lack of memory)"
+KILLED = "was killed, by hand or for lack of memory"
 MEMORY = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
 TRACEBACK = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -49,45 +46,37 @@ Traceback (most recent call last):
 pyarrow.lib.ArrowInvalid: Not a Parquet file:
   no magic bytes
 """
-RAISED = "pyarrow.lib.ArrowInvalid: Not a Parquet file: no magic bytes (/lib/reader.py, line 39)"
+RAISED = "pyarrow.lib.ArrowInvalid: Not a Parquet file: no magic bytes"
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            LOST.format(WORKER + NO_HANDLER),
-            f"a Python worker on 192.0.2.2 was killed or crashed {LIKELY}{GAVE_UP}",
-        ),
-        (LOST.format(WORKER), f"a Python worker on 192.0.2.2 was killed {LIKELY}{GAVE_UP}"),
-        (
-            LOST.format("java.io.EOFException"),
-            f"a Python worker on 192.0.2.2 was killed {LIKELY}{GAVE_UP}",
-        ),
+        (LOST.format(WORKER), f"a Python worker on 192.0.2.2 {KILLED}"),
+        (LOST.format("java.io.EOFException"), f"a Python worker on 192.0.2.2 {KILLED}"),
         (
             LOST.format("java.io.EOFException: Unexpected end of input stream"),
-            f"java.io.EOFException: Unexpected end of input stream{GAVE_UP}",
+            "java.io.EOFException: Unexpected end of input stream",
         ),
         (
             LOST.format(WORKER + ": Fatal Python error: Segmentation fault\n\nCurrent thread"),
-            f"a Python worker on 192.0.2.2 crashed: Segmentation fault (signal 11){GAVE_UP}",
+            "a Python worker on 192.0.2.2 crashed: Segmentation fault",
         ),
         (
             LOST.format(EXECUTOR.format("Command exited with code 137")),
-            f"an executor on 192.0.2.2 was killed (signal 9){GAVE_UP}",
+            "an executor on 192.0.2.2 was killed (signal 9)",
         ),
         (
             LOST.format(EXECUTOR.format("Command exited with code 52")),
-            f"an executor on 192.0.2.2 has too little memory; {MEMORY}{GAVE_UP}",
+            f"an executor on 192.0.2.2 has too little memory; {MEMORY}",
         ),
         (
             LOST.format(EXECUTOR.format("Executor heartbeat timed out after 125000 ms")),
-            "an executor on 192.0.2.2 was lost: Executor heartbeat timed out after 125000 ms"
-            + GAVE_UP,
+            "an executor on 192.0.2.2 was lost: Executor heartbeat timed out after 125000 ms",
         ),
         (
             LOST.format("java.io.IOException: No space left on device"),
-            f"java.io.IOException: No space left on device{GAVE_UP}",
+            "java.io.IOException: No space left on device",
         ),
         (
             LOST.format("java.lang.OutOfMemoryError: Java heap space"),
@@ -138,21 +127,16 @@ def raise_ours(_):
     raise LogDirError("/data", reason="there is none")
 
 
-HERE = f"({Path(__file__)}, line {raise_of_a_library.__code__.co_firstlineno + 1})"
-
-
 @pytest.mark.parametrize(
     ("task", "told"),
     [
-        (kill(signal.SIGKILL), f"a Spark job failed: a Python worker was killed {LIKELY}; "
-         "Spark gave up after 1 attempt"),
-        (kill(signal.SIGSEGV), "a Spark job failed: a Python worker crashed: Segmentation fault "
-         "(signal 11); Spark gave up after 1 attempt"),
-        (raise_of_a_library, f"a Spark job failed: UnicodeError: two lines {HERE}"),
+        (kill(signal.SIGKILL), f"a Spark job failed: a Python worker {KILLED}"),
+        (kill(signal.SIGSEGV), "a Spark job failed: a Python worker crashed: Segmentation fault"),
+        (raise_of_a_library, "a Spark job failed: UnicodeError: two lines"),
         (raise_ours, "log dir /data: there is none"),
     ],
     ids=["killed", "crashed", "a library's", "ours"],
-)  # fmt: skip
+)
 def test_failure_of_a_real_worker_is_told_in_one_line(spark, capfd, task, told):
     with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
         spark.sparkContext.parallelize([0], 1).map(task).collect()

@@ -1,9 +1,8 @@
 """Spark's exceptions become errors of kminilog: one line that says what, where and what to do.
 
-    a process died     which one (a Python worker, an executor, the driver's JVM), why, and how
-                       often Spark tried
-    Python code        an error of kminilog stays as it is; any other one is reported with its type,
-                       its message and the line that raised it
+    a process died     which one (a Python worker, an executor, the driver's JVM), where and why
+    Python code        an error of kminilog stays as it is; any other one is reported with its type
+                       and its message
     the JVM            Spark's own text, without stack traces
 
 A dead process raises no exception itself. The processes that are left report its death, each in its
@@ -26,25 +25,15 @@ _OURS = re.compile(r"(?:^|: )kminilog\.(?:\w+\.)*\w*errors\.(\w+): (.*)$", re.MU
 _OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _LOST_TASK = re.compile(
-    r"failed (?P<attempts>\d+) times?, most recent failure: "
-    r"Lost task \S+ in stage \S+ \(TID \d+\) \((?P<host>\S+) executor (?P<executor>\S+)\): "
-    r"(?P<reason>.*)"
+    r"most recent failure: Lost task \S+ in stage \S+ \(TID \d+\) "
+    r"\((?P<host>\S+) executor (?P<executor>\S+)\): (?P<reason>.*)"
 )
 _LOST_EXECUTOR = re.compile(r"ExecutorLostFailure \(executor \S+ [^)]*\) Reason: (.*)")
 _LOST_WORKER = "Python worker exited unexpectedly"
 _SILENT_WORKER = "java.io.EOFException"  # it died before it said a word; a file's end says more
-_NO_FAULT_HANDLER = "Consider setting"  # without it Spark cannot tell a crash from a kill
 _FAULT = re.compile(r"Fatal Python error: ([^\n]+)")
-_SIGNALS = {
-    "Aborted": 6,
-    "Bus error": 7,
-    "Floating-point exception": 8,
-    "Illegal instruction": 4,
-    "Segmentation fault": 11,
-}
 _EXIT_CODE = re.compile(r"exited with code (\d+)")
 _TRACEBACK = "Traceback (most recent call last):\n"
-_FRAME = re.compile(r'^ +File "(.+)", line (\d+)', re.MULTILINE)
 _RAISED = re.compile(r"^(?=\S)(.+?)(?=\n\s*\n|\n\s*at |\nCaused by: |\Z)", re.MULTILINE | re.DOTALL)
 _SECONDS_TO_END = 5.0
 _EXIT_CODE_OUT_OF_MEMORY = 52  # SparkExitCode.OOM
@@ -130,25 +119,18 @@ def _end_of_jvm() -> str | None:
 def _dead_process(text: str) -> str | None:
     """Return which process of a task died, and how, if Spark says so."""
     lost = _LOST_TASK.search(text)
-    executor = _LOST_EXECUTOR.search(text)
-    if executor:
+    where = f" on {lost['host']}" if lost and lost["executor"] != "driver" else ""
+    if executor := _LOST_EXECUTOR.search(text):
         code = _EXIT_CODE.search(executor[1])
         ended = _ended(int(code[1])) if code else f"was lost: {executor[1].strip()}"
-        what = f"an executor{_where(lost)} {ended}"
-    elif _LOST_WORKER in text or (lost and lost["reason"].strip() == _SILENT_WORKER):
-        what = f"a Python worker{_where(lost)} {_worker_ended(text)}"
-    else:
-        return None
-    return what + _attempts(lost)
-
-
-def _worker_ended(text: str) -> str:
-    fault = _FAULT.search(text)
-    if fault:
-        number = _SIGNALS.get(fault[1].strip())
-        return f"crashed: {fault[1].strip()}" + (f" (signal {number})" if number else "")
-    ended = "was killed or crashed" if _NO_FAULT_HANDLER in text else "was killed"
-    return f"{ended} (signal 9, most likely: by hand or for lack of memory)"
+        return f"an executor{where} {ended}"
+    if _LOST_WORKER in text or (lost and lost["reason"].strip() == _SILENT_WORKER):
+        fault = _FAULT.search(text)
+        ended = (
+            f"crashed: {fault[1].strip()}" if fault else "was killed, by hand or for lack of memory"
+        )
+        return f"a Python worker{where} {ended}"
+    return None
 
 
 def _ended(code: int) -> str:
@@ -158,33 +140,17 @@ def _ended(code: int) -> str:
     return f"was killed (signal {code - 128})" if code > 128 else f"ended with exit code {code}"
 
 
-def _where(lost: re.Match[str] | None) -> str:
-    return f" on {lost['host']}" if lost and lost["executor"] != "driver" else ""
-
-
-def _attempts(lost: re.Match[str] | None) -> str:
-    if lost is None:
-        return ""
-    number = int(lost["attempts"])
-    return f"; Spark gave up after {number} attempt{'' if number == 1 else 's'}"
-
-
 def _raised(text: str) -> str | None:
-    """Return the exception at the end of the last Python traceback in a text, and its place."""
+    """Return the exception at the end of the last Python traceback in a text."""
     _, is_there, traceback = text.rpartition(_TRACEBACK)
     raised = _RAISED.search(traceback) if is_there else None
-    if raised is None:
-        return None
-    frames = _FRAME.findall(traceback[: raised.start()])
-    place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
-    return " ".join(raised[1].split()) + place
+    return " ".join(raised[1].split()) if raised else None
 
 
 def _told_by_the_jvm(text: str) -> str | None:
     """Return what the JVM says failed, without the stack."""
-    lost = _LOST_TASK.search(text)
-    if lost:
-        return lost["reason"].strip() + _attempts(lost)
+    if lost := _LOST_TASK.search(text):
+        return lost["reason"].strip()
     lines = [line.removeprefix(": ").strip() for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith(("An error occurred", "at "))]
     return told[0] if told else None
