@@ -28,11 +28,7 @@ from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import (
     COLUMNS,
-    READING,
-    keep_options,
-    options_in_use,
     read_options,
-    schema_of,
     write_options,
 )
 from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
@@ -337,12 +333,6 @@ def test_case_and_underscores_of_an_option_do_not_matter():
         given = {"path": "/log", name: "j", "lock_timeout_ms": "7"}
         found = write_options(given, is_stream=False)
         assert (found.job_id, found.lock_timeout_ms) == ("j", 7)
-    table = schema_of(read_options({"path": "/log"}))
-    keep_options(table, {"path": "/log", "starting_offsets": "latest", "jobid": "no"})
-    assert options_in_use({"startingoffsets": "earliest"}, table, READING) == {
-        "path": "/log",
-        "startingoffsets": "earliest",
-    }
 
 
 def planned_ranges(log_dir: LogDir, start: int, end: int) -> Iterator[SegmentRange]:

@@ -12,8 +12,6 @@ Spark asks `LogSource` for readers and writers. The work is done in batch_reader
 writer, with the values of options. Source: Spark's Python Data Source API.
 """
 
-from collections.abc import Collection
-
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
     DataSource,
@@ -27,17 +25,8 @@ from pyspark.sql.types import StructType
 from kminilog.errors import KMiniLogError
 from kminilog.jobs.spark.datasource.batch_reader import LogReader
 from kminilog.jobs.spark.datasource.options import (
-    READING,
-    STREAMING,
-    WRITING,
-    ReadOptions,
-    check_table_options,
-    defined_options,
     for_schema,
     in_one_line,
-    keep_options,
-    kept_options,
-    options_in_use,
     read_options,
     schema_of,
 )
@@ -71,16 +60,13 @@ class LogSource(DataSource):
 
     @in_one_line()
     def schema(self) -> StructType:
-        """Return the columns of a read. For CREATE TABLE they carry the options of the table."""
-        defined = defined_options(self.options)
-        if defined is None:
-            return schema_of(read_options(self.options))
-        return keep_options(schema_of(check_table_options(defined)), defined)
+        """Return the columns of a read."""
+        return schema_of(read_options(self.options))
 
     @in_one_line()
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of a batch."""
-        return LogReader(self._reading(schema, READING, is_stream=False))
+        return LogReader(for_schema(read_options(self.options, is_stream=False), schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Return a reader that follows topics, or one that raises what is wrong with the options.
@@ -88,33 +74,19 @@ class LogSource(DataSource):
         If this method raised it, Spark would report an error of its own in its place.
         """
         try:
-            return LogStreamReader(self._reading(schema, STREAMING, is_stream=True))
+            return LogStreamReader(for_schema(read_options(self.options, is_stream=True), schema))
         except KMiniLogError as error:
             return RefusedStreamReader(error)
 
     @in_one_line()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return a writer of a batch."""
-        return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
+        return LogWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=False))
 
     @in_one_line()
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
         """Return a writer of micro-batches."""
-        return LogStreamWriter(self._sink(schema, overwrite=overwrite, is_stream=True))
-
-    def _reading(
-        self, schema: StructType, names: Collection[str], *, is_stream: bool
-    ) -> ReadOptions:
-        options = read_options(options_in_use(self.options, schema, names), is_stream=is_stream)
-        return for_schema(options, schema)
-
-    def _sink(self, schema: StructType, *, overwrite: bool, is_stream: bool) -> Sink:
-        return Sink.of(
-            options_in_use(self.options, schema, WRITING),
-            schema,
-            overwrite=overwrite,
-            is_stream=is_stream,
-            is_table=kept_options(self.options, schema) is not None,
-        )
+        sink = Sink.of(self.options, schema, overwrite=overwrite, is_stream=True)
+        return LogStreamWriter(sink)

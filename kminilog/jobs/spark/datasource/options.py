@@ -2,21 +2,8 @@
 
 The names are those of Spark's Kafka source where there is such an option; case and `_` do not
 matter. An unknown option is an error, because it is mostly a typing error that would change what is
-read. This module does not look into a log dir.
-
-The options of a table in Spark's catalog are kept in its schema, as Spark does not pass them on:
-
-    CREATE TABLE orders USING kminilog OPTIONS (topic 'orders') LOCATION '/log'
-    schema      Spark passes the whole statement, each option twice: topic, option.topic
-    queries     Spark passes that schema, and only the options of the query itself
-
-So the columns keep the options as metadata. A read gets the table's columns. A write gets the
-columns of the rows. These have the table's metadata only if Spark had to adapt the rows to the
-table. Else they have no metadata, or that of the table that the rows come from! So a write counts
-as one to a table only if Spark must have adapted it. Then all columns have the same options, and
-one of them has no value in any row, because only the log assigns it (writer.py). A read or a write
-that names a log dir itself does not use a table. Source: ours; Spark 4.3: PythonTableProvider,
-V2WriteCommand.outputResolved.
+read. This module does not look into a log dir. Source: ours; Spark 4.3: PythonTableProvider, which
+hands on no options of a table in Spark's catalog.
 """
 
 import json
@@ -27,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from pyspark.sql.types import (
     BinaryType,
@@ -43,8 +29,6 @@ from kminilog.errors import KMiniLogError, SettingError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.jobs.ingest.job_writer import LOCK_TIMEOUT_MS
 from kminilog.producer_settings import PRODUCER_SETTINGS
-
-# ---- of the data source
 
 
 @contextmanager
@@ -115,11 +99,10 @@ _REFUSED = {
 }
 
 
-_TO_READ = "as in load(log_dir), or with LOCATION of a table that is created without columns"
-_TO_WRITE = (
-    "as in save(log_dir); in SQL first create a table, declare no columns and choose none, then "
-    "name those that you write, as in INSERT INTO t (key, value)"
-)
+_VIEW = "CREATE TEMPORARY VIEW v USING kminilog OPTIONS (path '...', topic '...')"
+_TO_READ = f"as in load(log_dir) or {_VIEW}; Spark hands on no options of a table"
+_TO_WRITE = "as in save(log_dir); Spark hands on no options of a table: use DataFrame.write"
+_ONLY_OF_TABLES = "provider"  # Spark passes it for CREATE TABLE only
 
 
 class Filter(NamedTuple):
@@ -182,6 +165,12 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
 
     `is_stream` None means that it is not known yet: then the options of both kinds may be given.
     """
+    if _ONLY_OF_TABLES in options:
+        reason = (
+            "Spark would hand no options of the table to kminilog: read a temporary view "
+            f"({_VIEW}), and write by DataFrame.write"
+        )
+        raise SettingError("CREATE TABLE", reason=reason)
     names = {None: {*READING, *STREAMING}, False: READING, True: STREAMING}
     pushed = {name: text for name, text in options.items() if name.startswith(_PUSHED)}
     own = {name: text for name, text in options.items() if name not in pushed}
@@ -232,19 +221,6 @@ def _check_together(given: Mapping[str, str]) -> None:
     if "maxTriggerDelay" in given and not least:
         reason = "nothing delays a trigger without minOffsetsPerTrigger"
         raise SettingError("maxTriggerDelay", reason=reason)
-
-
-def check_table_options(options: Mapping[str, str]) -> ReadOptions:
-    """Return a table's options of reads as values; SettingError for one that is unknown or wrong.
-
-    Values of options of writes are checked at the first write.
-    """
-    known = _known(options, {*READING, *STREAMING, *WRITING})
-    if "job_id" in known:
-        reason = "each INSERT is a job: name it there, INSERT INTO t WITH (job_id = 'j') ..."
-        raise SettingError("job_id", reason=reason)
-    reading = {*READING, *STREAMING}
-    return read_options({name: text for name, text in known.items() if name in reading})
 
 
 def for_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
@@ -485,55 +461,3 @@ def _flag(given: Mapping[str, str], name: str, *, default: str = "true") -> bool
 
 def _there_is(names: Collection[str]) -> str:
     return f"there is: {', '.join(names)}"
-
-
-# ---- of a table
-
-
-_KEY = "kminilog.options"
-_ONLY_OF_TABLES = "provider"  # Spark passes it for CREATE TABLE only
-_OPTION = "option."
-
-
-def defined_options(options: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the OPTIONS and the LOCATION of CREATE TABLE; None for any other statement."""
-    if _ONLY_OF_TABLES not in options:
-        return None
-    by_lower_case = {name.lower(): text for name, text in options.items()}
-    given = {
-        name.removeprefix(_OPTION): text
-        for name, text in by_lower_case.items()
-        if name.startswith(_OPTION)
-    }
-    if "path" in by_lower_case:  # of LOCATION or of OPTIONS; Spark has made it a URI
-        given["path"] = unquote(by_lower_case["path"])
-    return given
-
-
-def keep_options(schema: StructType, options: Mapping[str, str]) -> StructType:
-    """Return the schema, after putting the options of a table into each of its columns."""
-    for field in schema.fields:
-        field.metadata = {_KEY: dict(options)}
-    return schema
-
-
-def kept_options(options: Mapping[str, str], schema: StructType) -> dict[str, str] | None:
-    """Return the options of the table that a read or a write uses; None if it uses none."""
-    kept = [dict(field.metadata.get(_KEY, {})) for field in schema.fields]
-    if "path" in options or not kept or any(theirs != kept[0] for theirs in kept):
-        return None
-    return kept[0] or None
-
-
-def options_in_use(
-    options: Mapping[str, str], schema: StructType, names: Collection[str]
-) -> dict[str, str]:
-    """Return the options of a read or a write, completed with those of its table.
-
-    Its own options win. A table has options for both reads and writes, so only the table's options
-    that are in `names` are taken.
-    """
-    wanted = set(map(_plain, names))
-    kept = kept_options(options, schema) or {}
-    over = {_plain(name): text for name, text in options.items()}
-    return {_plain(name): text for name, text in kept.items() if _plain(name) in wanted} | over

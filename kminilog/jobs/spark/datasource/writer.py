@@ -8,18 +8,16 @@
 
 The partitioner places rows as in a bulk job (columns/partitioning.py): the number of a row's task
 stands for that of its file, and the seed comes from the id of the job. Messages of a partition keep
-the order of the rows in each task, and the order of the tasks. Rows for a table also have the
-columns that the log assigns (topic, offset, position, segment); these must be null, but for the
-topic in a table without the option `topic`. A batch write is one job, which the option `job_id` may
-name. A micro-batch is the job `<query id>-<batch id>`, however often Spark runs it; so writing it
-is idempotent. If rows name their topics, it is a job `<job id>.<topic>` for each of them, one after
-the other. Each attempt of a batch write has directories of its own, and its tasks hold locks there
-while they write. If a job is committed already, its tasks only count their rows. Source: Spark's
-Python Data Source API; Spark's Kafka sink.
+the order of the rows in each task, and the order of the tasks. A batch write is one job, which the
+option `job_id` may name. A micro-batch is the job `<query id>-<batch id>`, however often Spark runs
+it; so writing it is idempotent. If rows name their topics, it is a job `<job id>.<topic>` for each
+of them, one after the other. Each attempt of a batch write has directories of its own, and its
+tasks hold locks there while they write. If a job is committed already, its tasks only count their
+rows. Source: Spark's Python Data Source API; Spark's Kafka sink.
 """
 
 import pickle
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,7 +79,6 @@ from kminilog.storage.topics import Topic
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
 _BYTES = (BinaryType, StringType)
-_ASSIGNED = ("offset", "position", "segment")
 _OPTIONAL = ("key", "partition")
 _TYPES = {
     "key": (*_BYTES, NullType),
@@ -91,7 +88,7 @@ _TYPES = {
 }
 _REFUSED = {"headers": NO_HEADERS}
 _IGNORED = {
-    **{name: COLUMNS[name] for name in _ASSIGNED},
+    **{name: COLUMNS[name] for name in ("offset", "position", "segment")},
     "timestamp": TimestampType(),
     "timestampType": IntegerType(),
 }
@@ -117,14 +114,13 @@ class WrittenRuns(WriterCommitMessage):
 class Sink:
     """Where rows go: options and columns, checked before any task starts.
 
-    Without a topic, each row names one in its column `topic`. `assigned` are the columns of a table
-    that the log assigns. A stream has no `attempt`: nobody else writes its micro-batches.
+    Without a topic, each row names one in its column `topic`. A stream has no `attempt`: nobody
+    else writes its micro-batches.
     """
 
     options: WriteOptions
     topic: Topic | None
     columns: tuple[str, ...]
-    assigned: tuple[str, ...]
     attempt: str
 
     @classmethod
@@ -135,12 +131,11 @@ class Sink:
         *,
         overwrite: bool,
         is_stream: bool,
-        is_table: bool = False,
     ) -> "Sink":
         """Return the sink of these options and columns, checked.
 
-        `is_table` means that Spark has added the columns that the log assigns. Raises SettingError,
-        UnknownTopicOrPartitionError, LogDirError, and PublicationError for a wrong job id.
+        Raises SettingError, UnknownTopicOrPartitionError, LogDirError, and PublicationError for a
+        wrong job id.
         """
         wanted = write_options(options, is_stream=is_stream)
         if overwrite:
@@ -157,11 +152,9 @@ class Sink:
             raise SettingError("partitioner", reason=str(error)) from None
         if wanted.job_id is not None:
             check_job_id(wanted.job_id)
-        by_log = _ASSIGNED if topic is None else ("topic", *_ASSIGNED)
-        assigned = by_log if is_table else ()
-        _check_columns(schema, assigned)
+        _check_columns(schema)
         attempt = "" if is_stream else uuid4().hex
-        return cls(wanted, topic, tuple(schema.names), assigned, attempt)
+        return cls(wanted, topic, tuple(schema.names), attempt)
 
     @property
     def log_dir(self) -> Path:
@@ -171,15 +164,11 @@ class Sink:
     def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> WrittenRuns:
         """Write the rows of a task as a run for each topic, and return these.
 
-        Raises SettingError for a value that the log assigns and for a row without a topic,
-        UnknownTopicOrPartitionError, and what `RunWriter.write` raises.
+        Raises SettingError for a row without a topic, UnknownTopicOrPartitionError, and what
+        `RunWriter.write` raises.
         """
         writers: dict[str, TopicWriter] = {}
         for batch in filter(len, batches):
-            for name in self.assigned:
-                if name in self.columns and batch.column(name).null_count < len(batch):
-                    reason = f"a row has a value for {name}, which the log assigns: leave it out"
-                    raise SettingError("columns", reason=reason)
             for topic, rows in self._by_topic(batch):
                 if topic not in writers:
                     writers[topic] = TopicWriter(self, topic, self.job_of(job_id, topic), task)
@@ -267,11 +256,8 @@ class Sink:
         return [one for t in topics if is_job_id(one := self.job_of(job_id, t.name))]
 
 
-def _check_columns(schema: StructType, assigned: Collection[str]) -> None:
+def _check_columns(schema: StructType) -> None:
     """Raise SettingError for columns that cannot be written."""
-    if assigned and not set(assigned) & set(schema.names):
-        reason = "this table cannot be written; create it with all: leave out option columns"
-        raise SettingError("columns", reason=reason)
     unknown = []
     for column in schema:
         kind = column.dataType.simpleString()
