@@ -33,6 +33,18 @@ def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
         return {name + _BASE64: b64encode(data).decode("ascii")}
 
 
+def field_bytes(record: Mapping[str, Any], name: str) -> bytes | None:
+    """Return what `bytes_field` was given for a field of this record.
+
+    >>> field_bytes({"key_base64": "/w=="}, "key"), field_bytes({"key": None}, "key")
+    (b'\xff', None)
+    """
+    if name + _BASE64 in record:
+        return b64decode(record[name + _BASE64])
+    text: str | None = record[name]
+    return None if text is None else text.encode()
+
+
 def strict_json(document: Any) -> Any:
     r"""Return a document without lone surrogates; its tuples are lists. O(size).
 

@@ -16,26 +16,19 @@ position among these. A user's own class may be in the current directory. Source
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from kminilog.cli.shared.named_files import InputFile
 from kminilog.cli.shared.options import example, json_option, topic_counts_option
-from kminilog.cli.shared.output import (
-    warn,
-    width,
-    write_document,
-    write_line,
-    write_lines,
-    write_table,
-)
+from kminilog.cli.shared.output import show, warn, width
 from kminilog.consumer.assignors.interface import (
     Assignment,
-    Assignor,
     Member,
     members_by_topic,
     text_order,
@@ -50,16 +43,6 @@ from kminilog.plugins import look_in_current_directory
 from kminilog.text import count, table
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
-
-
-class Answer(NamedTuple):
-    """The assignment of one strategy, and the figures that follow from it."""
-
-    assignment: Assignment
-    moved: list[TopicPartition]
-    """Partitions that somebody owned, and now another one has."""
-    left_out: list[TopicPartition]
-    """Partitions that nobody gets before somebody else has given them up."""
 
 
 @click.command(
@@ -112,25 +95,28 @@ def command(
         raise click.UsageError("--explain takes one --strategy")
     if not set(names) <= set(ASSIGNORS):
         look_in_current_directory()
-    assignors = {name: make_assignor(name) for name in names}
+    assignors = [make_assignor(name) for name in names]
     members = _members(member_texts, topics)
     owned = _read_previous(previous) if previous else {}
     members = [member._replace(owned=tuple(owned.get(member.id, ()))) for member in members]
-    answers = {
-        name: _answer(assignor, topics, members, owned) for name, assignor in assignors.items()
-    }
-    _warn_of_missing(topics, members)
-    shares = explained(names[0], topics, members) if explain else []
-    given = answers[names[0]].assignment
-    if as_json:
-        more = {"explanation": explanation_fields(shares, given)} if explain else {}
-        write_document({**_document(answers), **more})
-    elif len(answers) == 1:
-        _show(answers[names[0]], has_previous=previous is not None)
-        if explain:
-            write_lines(explanation_lines(names[0], shares, given))
-    else:
-        _show_side_by_side(answers)
+    answers = [
+        {"strategy": name, **_answer(assignor.assign(topics, members), topics, members, owned)}
+        for name, assignor in zip(names, assignors, strict=True)
+    ]
+    for member in members:
+        for topic in member.topics:
+            if topic not in topics:
+                warn(f"{member.id} subscribes to {topic}, which no --topic names: skipped")
+    if len(answers) > 1:
+        show({"strategies": answers}, as_json, _side_by_side)
+        return
+    (answer,) = answers
+    if explain:
+        answer["explanation"] = {
+            "topics": _shares(names[0], topics, members),
+            "nothing": [member for member, given in answer["assignment"].items() if not given],
+        }
+    show(answer, as_json, partial(_lines, has_previous=previous is not None))
 
 
 def _members(texts: tuple[str, ...], topics: Mapping[str, int]) -> list[Member]:
@@ -179,76 +165,57 @@ def _partition(pair: Any) -> TopicPartition:
 
 
 def _answer(
-    assignor: Assignor, topics: Mapping[str, int], members: list[Member], owned: Assignment
-) -> Answer:
-    assignment = assignor.assign(topics, members)
+    assignment: Assignment, topics: Mapping[str, int], members: list[Member], owned: Assignment
+) -> dict[str, Any]:
+    """Return an assignment, and which partitions change owners, or have to wait for that."""
     owner = {partition: member for member, given in owned.items() for partition in given}
     taker = {partition: member for member, given in assignment.items() for partition in given}
-    moved = [found for found in sorted(taker) if owner.get(found, taker[found]) != taker[found]]
-    left_out = [
-        partition
-        for topic in members_by_topic(topics, members)
-        for partition in all_partitions_of(topic, topics[topic])
-        if partition not in taker
-    ]
-    return Answer(assignment, moved, left_out)
+    return {
+        "assignment": assignment,
+        "moved": [
+            found for found in sorted(taker) if owner.get(found, taker[found]) != taker[found]
+        ],
+        "left_out": [
+            partition
+            for topic in members_by_topic(topics, members)
+            for partition in all_partitions_of(topic, topics[topic])
+            if partition not in taker
+        ],
+    }
 
 
-def _warn_of_missing(topics: Mapping[str, int], members: Iterable[Member]) -> None:
-    for member in members:
-        for topic in member.topics:
-            if topic not in topics:
-                warn(f"{member.id} subscribes to {topic}, which no --topic names: skipped")
-
-
-def _document(answers: Mapping[str, Answer]) -> dict[str, Any]:
-    documents = [
-        {
-            "strategy": name,
-            "assignment": answer.assignment,
-            "moved": answer.moved,
-            "left_out": answer.left_out,
-        }
-        for name, answer in answers.items()
-    ]
-    return documents[0] if len(documents) == 1 else {"strategies": documents}
-
-
-def _show(answer: Answer, *, has_previous: bool) -> None:
+def _lines(answer: dict[str, Any], *, has_previous: bool) -> Iterator[str]:
     rows = [
-        [member, len(given), _runs(given) or "idle"] for member, given in answer.assignment.items()
+        [member, len(given), _runs(given) or "idle"]
+        for member, given in answer["assignment"].items()
     ]
-    write_table(["member", "count", "partitions"], rows)
+    yield from table(["member", "count", "partitions"], rows, width())
     if has_previous:
-        write_line(f"{count(len(answer.moved), 'partition')} moved")
-    if answer.left_out:
-        write_line(f"left out until their owners give them up: {_runs(answer.left_out)}")
+        yield f"{count(len(answer['moved']), 'partition')} moved"
+    if answer["left_out"]:
+        yield f"left out until their owners give them up: {_runs(answer['left_out'])}"
+    if "explanation" in answer:
+        yield from _explanation(answer["strategy"], **answer["explanation"])
 
 
-def _show_side_by_side(answers: Mapping[str, Answer]) -> None:
-    members = next(iter(answers.values())).assignment
-    rows = [
-        [member, *(_cell(answer.assignment[member]) for answer in answers.values())]
-        for member in members
-    ]
-    write_table(["member", *answers], rows)
-
-
-def _cell(given: list[TopicPartition]) -> str:
-    return f"{len(given)}: {_runs(given)}" if given else "0: idle"
+def _side_by_side(document: dict[str, Any]) -> list[str]:
+    answers = document["strategies"]
+    rows = []
+    for member in answers[0]["assignment"]:
+        taken = [answer["assignment"][member] for answer in answers]
+        rows.append([member, *(f"{len(given)}: {_runs(given) or 'idle'}" for given in taken)])
+    return table(["member", *(answer["strategy"] for answer in answers)], rows, width())
 
 
 def _runs(partitions: list[TopicPartition]) -> str:
     """Return partitions in short: `orders 0-3 5, views 1`."""
-    runs: list[tuple[str, int, int]] = []
-    for topic, number in partitions:
-        if runs and runs[-1][0] == topic and runs[-1][2] == number - 1:
-            runs[-1] = (topic, runs[-1][1], number)
-        else:
-            runs.append((topic, number, number))
     by_topic: dict[str, list[str]] = {}
-    for topic, first, last in runs:
-        text = str(first) if first == last else f"{first}-{last}"
+    # In a run of neighbours, number and place grow together.
+    for (topic, _), run in groupby(
+        enumerate(partitions), lambda one: (one[1][0], one[1][1] - one[0])
+    ):
+        numbers = [number for _, (_, number) in run]
+        text = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
         by_topic.setdefault(topic, []).append(text)
     return ", ".join(f"{topic} {' '.join(texts)}" for topic, texts in by_topic.items())
 
@@ -256,34 +223,9 @@ def _runs(partitions: list[TopicPartition]) -> str:
 # ---- the numbers behind an assignment
 
 
-@dataclass(frozen=True)
-class Share:
-    """The run of one member: its first partition, and how many."""
-
-    position: int
-    member: str
-    start: int
-    count: int
-
-
-class TopicShares(NamedTuple):
-    """How one topic is shared out; `numbers` are n and extra, or M, or none at all."""
-
-    topic: str
-    partitions: int
-    members: list[str]
-    numbers: dict[str, int]
-    shares: list[Share]
-
-    @property
-    def nothing(self) -> list[str]:
-        """The members that get nothing of this topic, as far as runs tell."""
-        return [share.member for share in self.shares if not share.count]
-
-
-def explained(
+def _shares(
     strategy: str, topics: Mapping[str, int], members: Sequence[Member]
-) -> list[TopicShares]:
+) -> list[dict[str, Any]]:
     """Return for each topic that somebody subscribes to how it is shared out."""
     found = []
     for topic, subscribers in members_by_topic(topics, members).items():
@@ -297,62 +239,35 @@ def explained(
             ids.sort(key=text_order)
             numbers = {"M": -(-partitions // len(ids))}
             runs = multiple_runs(partitions, len(ids))
-        shares = [Share(i, ids[i], *run) for i, run in enumerate(runs)]
-        found.append(TopicShares(topic, partitions, ids, numbers, shares))
+        shares = [
+            {"position": i, "member": ids[i], "start": start, "count": number}
+            for i, (start, number) in enumerate(runs)
+        ]
+        topic_facts = {"topic": topic, "partitions": partitions, "members": ids}
+        found.append({**topic_facts, **numbers, "shares": shares})
     return found
 
 
-def explanation_fields(topics: Sequence[TopicShares], assignment: Assignment) -> dict[str, Any]:
-    """Return the JSON fields that explain an assignment."""
-    return {
-        "topics": [
-            {
-                "topic": each.topic,
-                "partitions": each.partitions,
-                "members": each.members,
-                **each.numbers,
-                "shares": [asdict(share) for share in each.shares],
-            }
-            for each in topics
-        ],
-        "nothing": _idle(assignment),
-    }
-
-
-def explanation_lines(
-    strategy: str, topics: Sequence[TopicShares], assignment: Assignment
-) -> Iterator[str]:
-    """Yield the lines of text that explain an assignment."""
+def _explanation(strategy: str, topics: list[dict[str, Any]], nothing: list[str]) -> Iterator[str]:
     for each in topics:
         yield ""
-        size = (
-            f"P = {count(each.partitions, 'partition')}, C = {count(len(each.members), 'member')}"
-        )
-        yield f"{each.topic}: {size}"
-        if not each.shares:
+        partitions, members = each["partitions"], each["members"]
+        size = f"P = {count(partitions, 'partition')}, C = {count(len(members), 'member')}"
+        yield f"{each['topic']}: {size}"
+        if not each["shares"]:
             yield f"{strategy} gives no runs of neighbours, so there is no start and no count"
-            yield f"members in order: {', '.join(each.members)}"
+            yield f"members in order: {', '.join(members)}"
             continue
-        yield from _rule(each.numbers)
-        headings = ["position", "member", "start", "count"]
-        yield from table(headings, map(astuple, each.shares), width())
-        if each.nothing:
-            yield f"nothing of {each.topic} for: {', '.join(each.nothing)}"
+        if "M" in each:
+            yield f"M = P / C, rounded up = {each['M']}"
+            yield "position i begins at i * M and gets M, as long as there are partitions"
+        else:
+            yield f"n = P div C = {each['n']}, extra = P mod C = {each['extra']}"
+            yield "position i begins at n * i + min(i, extra) and gets n, one more if i < extra"
+        rows = [list(share.values()) for share in each["shares"]]
+        yield from table(["position", "member", "start", "count"], rows, width())
+        without = [share["member"] for share in each["shares"] if not share["count"]]
+        if without:
+            yield f"nothing of {each['topic']} for: {', '.join(without)}"
     yield ""
-    yield f"nothing at all for: {', '.join(_idle(assignment)) or 'nobody'}"
-
-
-def _rule(numbers: Mapping[str, int]) -> list[str]:
-    if "M" in numbers:
-        return [
-            f"M = P / C, rounded up = {numbers['M']}",
-            "position i begins at i * M and gets M, as long as there are partitions",
-        ]
-    return [
-        f"n = P div C = {numbers['n']}, extra = P mod C = {numbers['extra']}",
-        "position i begins at n * i + min(i, extra) and gets n, one more if i < extra",
-    ]
-
-
-def _idle(assignment: Assignment) -> list[str]:
-    return [member for member, given in assignment.items() if not given]
+    yield f"nothing at all for: {', '.join(nothing) or 'nobody'}"

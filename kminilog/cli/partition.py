@@ -12,6 +12,7 @@ current directory. Several partitioners stand side by side, each with the same s
 """
 
 from collections.abc import Iterator
+from functools import partial
 from random import Random, SystemRandom
 from typing import Any
 
@@ -19,19 +20,13 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option
-from kminilog.cli.shared.output import (
-    width,
-    write_document,
-    write_line,
-    write_lines,
-    write_table,
-)
+from kminilog.cli.shared.output import show, width
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
 from kminilog.explain.choice import Asked, document
 from kminilog.explain.text import step_command, step_lines
-from kminilog.json_fields import bytes_field
+from kminilog.json_fields import bytes_field, field_bytes
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path, make_partitioner
@@ -39,7 +34,7 @@ from kminilog.plugins import look_in_current_directory
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
 from kminilog.storage.topics import MAX_PARTITIONS
-from kminilog.text import COMMAND, SHOWN_BYTES, Span, StyledText, count, indented, shown
+from kminilog.text import COMMAND, SHOWN_BYTES, Span, StyledText, count, indented, shown, table
 
 _ORDER = "kminilog.cli.partition.order"
 _TOPIC = "dry-run"
@@ -157,8 +152,17 @@ def command(
     if explain and len(names) > 1:
         raise click.UsageError("--explain takes one --partitioner")
     numbers = _numbers(partitions, order)
-    cluster = _cluster(numbers, unavailable)
-    ordered = _in_order(ctx.meta[_ORDER], keys, hex_keys, no_keys)
+    for partition in unavailable:
+        if not 0 <= partition < partitions:
+            reason = f"--unavailable {partition}: partitions run from 0 to {partitions - 1}"
+            raise click.UsageError(reason)
+    cluster = ClusterMetadata.of_one_topic(_TOPIC, numbers, unavailable)
+    records = {
+        "keys": ([key] for key in keys),
+        "hex_keys": ([key] for key in hex_keys),
+        "no_keys": ([None] * number for number in no_keys),
+    }
+    ordered = [key for name in ctx.meta[_ORDER] if name in records for key in next(records[name])]
     if not ordered:
         raise click.UsageError("give at least one --key, --key-hex or --no-key")
     if any(is_path(name) for name in names):
@@ -169,28 +173,31 @@ def command(
         _run(given | {_CLASS: name}, names, ordered, numbers, cluster, seed, interval_ms or 0)
         for name in names
     ]
-    is_timed = interval_ms is not None
-    if as_json:
-        documents = [
-            {
-                "partitioner": asked.name,
-                "partitions": partitions,
-                "seed": seed,
-                "order": numbers,
-                "available": asked.available,
-                "choices": _fields(choices, asked if explain else None, is_timed=is_timed),
-            }
-            for asked, choices in runs
-        ]
-        write_document(documents[0] if len(runs) == 1 else {"partitioners": documents})
-        return
-    if len(runs) > 1:
-        _show_side_by_side(runs, is_timed=is_timed)
+    answers = [
+        {
+            "partitioner": asked.name,
+            "partitions": partitions,
+            "seed": seed,
+            "order": numbers,
+            "available": asked.available,
+            "choices": [
+                {
+                    **bytes_field("key", choice.key_bytes),
+                    **({} if interval_ms is None else {"at_ms": choice.at_ms}),
+                    "partition": choice.partition,
+                    **(_explanation_fields(choice, asked) if explain and as_json else {}),
+                }
+                for choice in choices
+            ],
+        }
+        for asked, choices in runs
+    ]
+    if len(answers) > 1:
+        show({"partitioners": answers}, as_json, _side_by_side)
         return
     ((asked, choices),) = runs
-    _show(choices, asked if explain else None, is_timed=is_timed)
-    if explain:
-        write_line(f"To get the same result again, give --seed {seed}.")
+    explained = (_explanation(choice, asked) for choice in choices) if explain else None
+    show(answers[0], as_json, partial(_lines, explained=explained))
 
 
 def _run(
@@ -222,51 +229,24 @@ def _run(
     return Asked(name, settings, numbers, available, isinstance(chooser, Default08)), made
 
 
-def _show(choices: list[Choice], explained: Asked | None, *, is_timed: bool) -> None:
-    for choice in choices:
-        at = f"{choice.at_ms} ms: " if is_timed else ""
-        write_line(f"{at}{shown(choice.key_bytes)} → partition {choice.partition}")
-        if explained:
-            write_lines(explanation_lines(choice, explained))
+def _lines(answer: dict[str, Any], explained: Iterator[Iterator[str]] | None) -> Iterator[str]:
+    for choice in answer["choices"]:
+        at = f"{choice['at_ms']} ms: " if "at_ms" in choice else ""
+        yield f"{at}{shown(field_bytes(choice, 'key'))} → partition {choice['partition']}"
+        yield from next(explained) if explained else ()
+    if explained:
+        yield f"To get the same result again, give --seed {answer['seed']}."
 
 
-def _show_side_by_side(runs: list[tuple[Asked, list[Choice]]], *, is_timed: bool) -> None:
+def _side_by_side(document: dict[str, Any]) -> list[str]:
+    answers = document["partitioners"]
+    time = ["ms"] if "at_ms" in answers[0]["choices"][0] else []
     rows = []
-    for placed in zip(*(choices for _, choices in runs), strict=True):
-        at = [placed[0].at_ms] if is_timed else []
-        row = [*at, shown(placed[0].key_bytes), *(choice.partition for choice in placed)]
-        rows.append(row)
-    time = ["ms"] if is_timed else []
-    write_table([*time, "key", *(asked.name for asked, _ in runs)], rows)
-
-
-def _fields(
-    choices: list[Choice], explained: Asked | None, *, is_timed: bool
-) -> list[dict[str, Any]]:
-    return [
-        {
-            **bytes_field("key", choice.key_bytes),
-            **({"at_ms": choice.at_ms} if is_timed else {}),
-            "partition": choice.partition,
-            **(explanation_fields(choice, explained) if explained else {}),
-        }
-        for choice in choices
-    ]
-
-
-def _in_order(
-    order: list[str], keys: list[Any], hex_keys: list[Any], no_keys: tuple[int, ...]
-) -> list[Any]:
-    texts, hexes, counts = iter(keys), iter(hex_keys), iter(no_keys)
-    found: list[Any] = []
-    for name in order:
-        if name == "keys":
-            found.append(next(texts))
-        elif name == "hex_keys":
-            found.append(next(hexes))
-        elif name == "no_keys":
-            found.extend([None] * next(counts))
-    return found
+    for placed in zip(*(answer["choices"] for answer in answers), strict=True):
+        at = [placed[0]["at_ms"]] if time else []
+        key = shown(field_bytes(placed[0], "key"))
+        rows.append([*at, key, *(choice["partition"] for choice in placed)])
+    return table([*time, "key", *(answer["partitioner"] for answer in answers)], rows, width())
 
 
 def _numbers(partitions: int, order: str | None) -> list[int]:
@@ -288,14 +268,6 @@ def _numbers(partitions: int, order: str | None) -> list[int]:
     return ordered
 
 
-def _cluster(numbers: list[int], unavailable: tuple[int, ...]) -> ClusterMetadata:
-    for partition in unavailable:
-        if not 0 <= partition < len(numbers):
-            reason = f"--unavailable {partition}: partitions run from 0 to {len(numbers) - 1}"
-            raise click.UsageError(reason)
-    return ClusterMetadata.of_one_topic(_TOPIC, numbers, unavailable)
-
-
 # ---- why
 
 
@@ -308,14 +280,14 @@ _FIELDS = {
 """The names of JSON fields that the document has in words."""
 
 
-def explanation_fields(choice: Choice, asked: Asked) -> dict[str, Any]:
+def _explanation_fields(choice: Choice, asked: Asked) -> dict[str, Any]:
     """Return the JSON fields that explain a choice: the values of the document's last state."""
     lists = {"available": list(asked.available), "answers": list(choice.answers)}
     values = document(choice, asked).final.values
     return {_FIELDS.get(name, name): lists.get(name, value) for name, value in values.items()}
 
 
-def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
+def _explanation(choice: Choice, asked: Asked) -> Iterator[str]:
     """Yield the lines of text that explain a choice."""
     key = choice.key_bytes if asked.hashes_bytes(choice) else None
     if key is not None:
@@ -325,6 +297,6 @@ def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
     yield from (indented(line, _INDENT) for line in told if line)
     if key is not None and len(key) <= SHOWN_BYTES:
         is_text = isinstance(choice.key, str) and choice.key.isprintable()
-        shown = ("--key", choice.key) if is_text else ("--key-hex", key.hex())
-        command = step_command("murmur2", [*shown, "--partitions", len(asked.order)])
+        named = ("--key", choice.key) if is_text else ("--key-hex", key.hex())
+        command = step_command("murmur2", [*named, "--partitions", len(asked.order)])
         yield StyledText(f"{_INDENT}Round by round: ", Span(command, COMMAND))

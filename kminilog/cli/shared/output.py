@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
@@ -122,6 +122,14 @@ def is_terminal() -> bool:
 def write_document(document: Any) -> None:
     """Write one JSON document, indented."""
     write_bytes(json_bytes(document, indent=2))
+
+
+def show(document: Any, as_json: bool, view: Callable[[Any], Iterable[str]]) -> None:
+    """Write what a command has found out: as JSON, or as the lines that a view makes of it."""
+    if as_json:
+        write_document(document)
+    else:
+        write_lines(view(document))
 
 
 @contextmanager
