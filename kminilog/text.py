@@ -291,7 +291,7 @@ def wrap(text: str, width: int, *, first: str = "", later: str = "") -> list[str
 def table(
     headings: Sequence[str], rows: Iterable[Sequence[object]], fit: int | None = FIT_COLUMNS
 ) -> list[str]:
-    """Return the lines of a plain table: numbers to the right, all else to the left.
+    """Return the lines of a plain table: numbers to the right, all else to the left; None is -.
 
     If it is wider than `fit` columns, its cells are wrapped, at blanks. If that does not suffice,
     the last columns of each row stand on lines of their own. Words are never cut.
@@ -312,7 +312,8 @@ def table_rows(
     >>> table_rows(["name", "bytes"], [["a", 5]], fit=8)
     [['name', '  bytes'], ['a', '      5']]
     """
-    body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
+    known = [["-" if cell is None else cell for cell in row] for row in rows]
+    body = [[cell if isinstance(cell, int) else printable(cell) for cell in row] for row in known]
     cells = [[str(cell) for cell in row] for row in (headings, *body)]
     is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
     blocks = [(slots, _fitting(cells, slots, fit)) for slots in _blocks(cells, fit)]

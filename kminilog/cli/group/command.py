@@ -8,7 +8,7 @@ read: log end minus committed offset. If the committed offset is above the log e
 unknown, and the output says so. Source: Kafka: ConsumerGroupCommand.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,12 @@ from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option, to_offset
-from kminilog.cli.shared.output import warn, width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import show, table_of, warn, width
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError
 from kminilog.consumer.group import Group
-from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
+from kminilog.consumer.group_moves import EARLIEST, LATEST, plan_moves
 from kminilog.consumer.interface import MessageSource
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
@@ -33,8 +33,27 @@ from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
 from kminilog.text import count, table
 
-NONE = "-"
-_MOVE_HEADINGS = ("partition", "committed", "new offset", "log start", "log end")
+_GROUP_FIELDS = {
+    "group": "group",
+    "state": "state",
+    "generation": "generation",
+    "members": "members",
+    "strategy": "strategy",
+}
+_OFFSET_FIELDS = {
+    "place": "partition",
+    "member": "member",
+    "committed": "committed",
+    "log_end_offset": "log end",
+    "lag": "lag",
+}
+_LOST_FIELDS = {"place": "partition", "committed": "committed"}
+_MOVE_FIELDS = {
+    **_LOST_FIELDS,
+    "new_offset": "new offset",
+    "log_start_offset": "log start",
+    "log_end_offset": "log end",
+}
 
 
 @click.group("group", no_args_is_help=False, epilog=example("kminilog group list"))
@@ -55,22 +74,18 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
     """
     log_dir = topics_at(log_dir_path)
     coordinator = coordinator_of(log_dir, offsets_of(log_dir, on_gap=None))
-    groups, code = [], 0
+    found, code = [], 0
     for name in interruptible(coordinator.groups()):
         try:
-            groups.append(coordinator.describe(name))
+            group = coordinator.describe(name)
         except LogDirError as error:
             warn(str(error))
             code = 2
-    if as_json:
-        write_document([_summary(group) | {"members": len(group.members)} for group in groups])
-        return code
-    rows = [
-        (group.name, group.state, group.generation, len(group.members), group.strategy or NONE)
-        for group in groups
-    ]
-    headings = ("group", "state", "generation", "members", "strategy")
-    write_lines(table(headings, rows, width()) if rows else ["no groups"])
+        else:
+            found.append({**_summary(group), "members": len(group.members)})
+    show(
+        found, as_json, lambda groups: table_of(_GROUP_FIELDS, groups) if groups else ["no groups"]
+    )
     return code
 
 
@@ -88,28 +103,8 @@ def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool)
     for partition, offset in sorted(coordinator.outdated(name).items()):
         why = f"topic {partition.topic} was deleted and created again"
         warn(f"{partition}: the committed offset {offset} does not count any more: {why}")
-    description = _describe(group, source, WallClock().now_ms())
-    if as_json:
-        write_document(description)
-    else:
-        write_lines(_lines(description))
-
-
-# ---- describe
-
-
-def _summary(group: Group) -> dict[str, Any]:
-    return {
-        "group": group.name,
-        "state": group.state,
-        "generation": group.generation,
-        "strategy": group.strategy or None,
-    }
-
-
-def _describe(group: Group, source: MessageSource, now_ms: int) -> dict[str, Any]:
-    idle = group.idle
-    return {
+    now_ms, idle = WallClock().now_ms(), group.idle
+    description = {
         **_summary(group),
         "members": [
             {
@@ -125,48 +120,52 @@ def _describe(group: Group, source: MessageSource, now_ms: int) -> dict[str, Any
         "partitions": group_offsets(group, source),
         "idle": idle,
     }
+    show(description, as_json, _description)
 
 
-def _lines(description: dict[str, Any]) -> list[str]:
-    lines = [
-        f"{description['group']}: {description['state']}, generation {description['generation']}"
-        + (f", shared out by {description['strategy']}" if description["strategy"] else "")
-    ]
-    if description["members"]:
+def _summary(group: Group) -> dict[str, Any]:
+    return {
+        "group": group.name,
+        "state": group.state,
+        "generation": group.generation,
+        "strategy": group.strategy or None,
+    }
+
+
+def _description(group: dict[str, Any]) -> Iterator[str]:
+    by = f", shared out by {group['strategy']}" if group["strategy"] else ""
+    yield f"{group['group']}: {group['state']}, generation {group['generation']}{by}"
+    if group["members"]:
         rows = [
             (
                 member["id"],
-                member["instance_id"] or NONE,
+                member["instance_id"] or None,
                 ", ".join(member["topics"]),
                 len(member["partitions"]),
                 f"{member['heard_ms_ago'] / 1000:.1f} s ago",
             )
-            for member in description["members"]
+            for member in group["members"]
         ]
-        headings = ("member", "static id", "topics", "partitions", "heard of")
-        lines += ["", *table(headings, rows, width())]
-    if description["partitions"]:
-        fields = ("member", "committed", "log_end_offset", "lag")
-        cells = [
-            (f"{p['topic']}-{p['partition']}", *(NONE if p[f] is None else p[f] for f in fields))
-            for p in description["partitions"]
-        ]
-        headings = ("partition", "member", "committed", "log end", "lag")
-        lines += ["", *table(headings, cells, width())]
-    lines += [_above_log_end(p) for p in description["partitions"] if p["above_log_end"]]
-    if description["idle"]:
-        idle = ", ".join(description["idle"])
-        lines += ["", f"idle, because there are not partitions enough: {idle}"]
-    return lines
+        yield ""
+        yield from table(("member", "static id", "topics", "partitions", "heard of"), rows, width())
+    if group["partitions"]:
+        yield ""
+        yield from table_of(_OFFSET_FIELDS, map(_placed, group["partitions"]))
+    for partition in map(_placed, group["partitions"]):
+        if partition["above_log_end"]:
+            yield (
+                f"{partition['place']}: committed {partition['committed']} is above the log end "
+                f"{partition['log_end_offset']}: the log was cut since, or is damaged there; "
+                "reading goes on where auto.offset.reset says"
+            )
+    if group["idle"]:
+        yield ""
+        yield f"idle, because there are not partitions enough: {', '.join(group['idle'])}"
 
 
-def _above_log_end(partition: dict[str, Any]) -> str:
-    where = f"{partition['topic']}-{partition['partition']}"
-    return (
-        f"{where}: committed {partition['committed']} is above the log end "
-        f"{partition['log_end_offset']}: the log was cut since, or is damaged there; "
-        "reading goes on where auto.offset.reset says"
-    )
+def _placed(partition: dict[str, Any]) -> dict[str, Any]:
+    """Return a partition with its name, such as orders-0."""
+    return {**partition, "place": f"{partition['topic']}-{partition['partition']}"}
 
 
 # ---- reset and delete
@@ -239,7 +238,11 @@ def reset(
     log_dir = topics_at(log_dir_path)
     source = offsets_of(log_dir, on_gap=on_gap)
     coordinator, group = _group_without_members(log_dir, source, name, is_made=bool(names))
-    partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
+    partitions = []
+    for topic, number in names:
+        known = log_dir.topic(topic)
+        partitions += known.all_partitions() if number is None else [known.partition(number)]
+    partitions = sorted(set(partitions)) if names else _read_before(log_dir, group)
     if isinstance(target, int) and target >= 0 and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --topic T:P")
     topic_ids = {partition: source.topic_id(partition.topic) for partition in partitions}
@@ -247,11 +250,40 @@ def reset(
     if is_done:
         offsets = {move.topic_partition: move.new_offset for move in moves}
         coordinator.commit(name, offsets, topic_ids=topic_ids)
-    if as_json:
-        fields = [_move_fields(move) for move in moves]
-        write_document({"group": name, "changed": is_done, "partitions": fields})
-    else:
-        write_lines(_move_lines(moves, name, is_done=is_done))
+    document = {
+        "group": name,
+        "changed": is_done,
+        "partitions": [
+            {
+                **move.topic_partition._asdict(),
+                "committed": move.committed,
+                "new_offset": move.new_offset,
+                "log_start_offset": move.log_start_offset,
+                "log_end_offset": move.log_end_offset,
+                "again_count": move.again_count,
+                "skipped_count": move.skipped_count,
+            }
+            for move in moves
+        ],
+    }
+    show(document, as_json, _moves)
+
+
+def _moves(document: dict[str, Any]) -> Iterator[str]:
+    moves, is_done = document["partitions"], document["changed"]
+    again, skipped = (
+        count(messages, "message") if messages else "none"
+        for messages in (
+            sum(move["again_count"] for move in moves),
+            sum(move["skipped_count"] for move in moves),
+        )
+    )
+    reads, skips = ("reads", "skips") if is_done else ("would read", "skip")
+    yield from table_of(_MOVE_FIELDS, map(_placed, moves))
+    yield ""
+    yield f"group {document['group']} {reads} {again} again, and {skips} {skipped}"
+    if not is_done:
+        yield "nothing was changed: --yes moves the offsets"
 
 
 @command.command("delete", epilog=example("kminilog group delete readers"))
@@ -268,17 +300,20 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
     _, group = _group_without_members(log_dir, offsets_of(log_dir, on_gap=None), name)
     if is_done:
         delete_group(log_dir_path, name, now_ms=WallClock().now_ms())
-    if as_json:
-        lost = [{**found._asdict(), "committed": at} for found, at in _committed(group)]
-        write_document({"group": name, "deleted": is_done, "partitions": lost})
+    lost = [{**found._asdict(), "committed": at} for found, at in sorted(group.committed.items())]
+    show({"group": name, "deleted": is_done, "partitions": lost}, as_json, _deletion)
+
+
+def _deletion(document: dict[str, Any]) -> Iterator[str]:
+    lost = document["partitions"]
+    what = f"group {document['group']} with {count(len(lost), 'committed offset')}"
+    if document["deleted"]:
+        yield f"deleted {what}"
         return
-    what = f"group {name} with {count(len(group.committed), 'committed offset')}"
-    if is_done:
-        write_line(f"deleted {what}")
-    else:
-        if group.committed:
-            write_lines([*table(_MOVE_HEADINGS[:2], _committed(group), width()), ""])
-        write_line(f"nothing was deleted: --yes deletes {what}")
+    if lost:
+        yield from table_of(_LOST_FIELDS, map(_placed, lost))
+        yield ""
+    yield f"nothing was deleted: --yes deletes {what}"
 
 
 def _group_without_members(
@@ -295,18 +330,10 @@ def _group_without_members(
     return coordinator, group
 
 
-def _named(log_dir: LogDir, names: Iterable[tuple[str, int | None]]) -> list[TopicPartition]:
-    found: set[TopicPartition] = set()
-    for name, partition in names:
-        topic = log_dir.topic(name)
-        found.update(topic.all_partitions() if partition is None else [topic.partition(partition)])
-    return sorted(found)
-
-
 def _read_before(log_dir: LogDir, group: Group) -> list[TopicPartition]:
     """Return the partitions with a committed offset; a line tells of those that are gone."""
     found = []
-    for partition, _ in _committed(group):
+    for partition in sorted(group.committed):
         try:
             found.append(log_dir.topic(partition.topic).partition(partition.partition))
         except UnknownTopicOrPartitionError:
@@ -314,36 +341,3 @@ def _read_before(log_dir: LogDir, group: Group) -> list[TopicPartition]:
     if not found:
         raise ValueError(f"group {group.name} has read nothing that is there: give --topic")
     return found
-
-
-def _committed(group: Group) -> list[tuple[TopicPartition, int]]:
-    return sorted(group.committed.items())
-
-
-def _move_fields(move: Move) -> dict[str, Any]:
-    return {
-        **move.topic_partition._asdict(),
-        "committed": move.committed,
-        "new_offset": move.new_offset,
-        "log_start_offset": move.log_start_offset,
-        "log_end_offset": move.log_end_offset,
-        "again_count": move.again_count,
-        "skipped_count": move.skipped_count,
-    }
-
-
-def _move_lines(moves: list[Move], name: str, *, is_done: bool) -> list[str]:
-    rows = [[NONE if cell is None else cell for cell in move] for move in moves]
-    again_count = sum(move.again_count for move in moves)
-    skipped_count = sum(move.skipped_count for move in moves)
-    reads, skips = ("reads", "skips") if is_done else ("would read", "skip")
-    lines = [
-        *table(_MOVE_HEADINGS, rows, width()),
-        "",
-        f"group {name} {reads} {_some(again_count)} again, and {skips} {_some(skipped_count)}",
-    ]
-    return lines if is_done else [*lines, "nothing was changed: --yes moves the offsets"]
-
-
-def _some(messages: int) -> str:
-    return count(messages, "message") if messages else "none"

@@ -20,7 +20,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
@@ -104,6 +104,12 @@ def write_lines(lines: Iterable[str]) -> None:
 def write_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a table that is not wider than the terminal to stdout."""
     write_lines(table(headings, rows, width()))
+
+
+def table_of(fields: Mapping[str, str], records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of a table of JSON objects; `fields` has a heading for each field."""
+    rows = [[record[name] for name in fields] for record in records]
+    return table(list(fields.values()), rows, width())
 
 
 def write_bytes(data: bytes, *, end: bytes = b"\n") -> None:
