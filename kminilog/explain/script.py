@@ -11,8 +11,8 @@ A scenario runs the engine and tells a step by its name, with facts. The structu
 then each part is rendered by itself. So no fact, such as a user's key, can change the structure. A
 part goes on up to an empty line or the next sign; blanks join its lines. What its `if` leaves empty
 is left out, with the answers of a question. A step asks the first question that is left, unless it
-has fewer than three answers. Of equal wrong answers the last one counts. The English script of
-`torn_tail.py` is `scripts/en/torn_tail.md` beside it. Source: ours.
+has fewer than three answers. Of equal wrong answers the last one counts. A script stands beside its
+scenario: `course/steps/scripts/en/torn_tail.md`. Source: ours.
 """
 
 import re

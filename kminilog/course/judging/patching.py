@@ -1,8 +1,8 @@
 """A student's functions in the place of the library's, for a whole process.
 
 A function is replaced as soon as its module is loaded: whoever imports it, by `from … import` too,
-gets the student's. So nothing else of kminilog may be imported before. cli/lab/patched.py runs a
-command like this. Source: ours.
+gets the student's. So nothing else of kminilog may be imported before.
+course/judging/patched.py runs a command like this. Source: ours.
 """
 
 import sys
