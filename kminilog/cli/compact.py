@@ -3,16 +3,18 @@
 What is not valid stays as it is; it is named, with exit code 2, and the rest is done.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import click
 
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import warn_all, write_document, write_line, write_lines
+from kminilog.cli.shared.output import show, warn_all
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading, shown_scanner
-from kminilog.storage.compaction import Compaction, compact, plan_compaction
+from kminilog.storage.compaction import compact, plan_compaction
 from kminilog.storage.log_dir import LogDir
 from kminilog.text import count
 
@@ -42,23 +44,24 @@ def command(log_dir_path: Path, topic: str, dry_run: bool, as_json: bool) -> int
             known = writer.topic(topic)
             done = compact(writer, known, str(uuid4()), scanner=shown_scanner(at), progress=at)
     warn_all(done.warnings)
-    _write(done, topic, dry_run=dry_run, as_json=as_json)
+    document = {
+        "topic": topic,
+        "dry_run": dry_run,
+        "joined": [one.to_json() for one in done.joined],
+        "joined_manifests": done.manifest_count,
+    }
+    show(document, as_json, _lines)
     return 2 if done.warnings else 0
 
 
-def _write(done: Compaction, topic: str, *, dry_run: bool, as_json: bool) -> None:
-    if as_json:
-        joined = [one.to_json() for one in done.joined]
-        facts = {"topic": topic, "dry_run": dry_run}
-        write_document({**facts, "joined": joined, "joined_manifests": done.manifest_count})
-        return
-    would = "would be joined" if dry_run else "joined"
-    write_lines(
-        f"{would}: {one.topic_partition}/{one.segments[0].name}, "
-        f"{count(len(one.segments), 'segment')}, {count(one.size_bytes, 'byte')}"
-        for one in done.joined
-    )
-    if done.manifest_count:
-        write_line(f"{would}: {count(done.manifest_count, 'manifest')}")
-    if not done.joined and not done.manifest_count:
-        write_line("nothing to join")
+def _lines(done: dict[str, Any]) -> Iterator[str]:
+    would = "would be joined" if done["dry_run"] else "joined"
+    for one in done["joined"]:
+        yield (
+            f"{would}: {done['topic']}-{one['partition']}/{one['segment']}, "
+            f"{count(len(one['segments']), 'segment')}, {count(one['bytes'], 'byte')}"
+        )
+    if done["joined_manifests"]:
+        yield f"{would}: {count(done['joined_manifests'], 'manifest')}"
+    if not done["joined"] and not done["joined_manifests"]:
+        yield "nothing to join"

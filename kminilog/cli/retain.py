@@ -9,11 +9,11 @@ copy is to lose.
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,7 @@ from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import Broken, warn_all, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, show, warn_all
 from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading
 from kminilog.cluster.cluster_files import expired_in_copies
 from kminilog.errors import KMiniLogError
@@ -46,14 +46,9 @@ from kminilog.text import count
 if TYPE_CHECKING:
     from kminilog.cluster.mini_cluster import MiniCluster
 
-Expired = dict[str, Any]
-
-
-class Retained(NamedTuple):
-    """What retention deletes of one partition, and the files whose delay is over."""
-
-    deleted_segments: list[Expired]
-    removed_files: list[str]
+Retained = tuple[list[dict[str, Any]], Sequence[Path | str]]
+"""The segments that retention deletes of one partition, and the files whose delay is over."""
+DoAll = Callable[[LogDir, Callable[[TopicPartition], Retained]], None]
 
 
 @click.command("retain", epilog=example("kminilog retain --dry-run"))
@@ -77,37 +72,48 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
     """
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000
-    broken = Broken()
+    broken, deleted, removed = Broken(), list[dict[str, Any]](), list[str]()
+
+    def do_all(log_dir: LogDir, retained: Callable[[TopicPartition], Retained]) -> None:
+        for topic in log_dir.topics(broken):
+            for partition in interruptible(topic.all_partitions()):
+                try:
+                    segments, files = retained(partition)
+                except (KMiniLogError, OSError) as error:
+                    broken(error)
+                else:
+                    deleted.extend(segments)
+                    removed.extend(map(str, files))
+
     if is_cluster():
-        done = _of_brokers(log_dir_path, broken, now_ms, dry_run=dry_run)
+        _of_brokers(log_dir_path, do_all, now_ms, dry_run=dry_run)
     elif dry_run:
         log_dir = LogDir(log_dir_path)
         free_bytes = shutil.disk_usage(log_dir.path).free
         with recovery_reading("Reading") as scanner:
             plan = partial(_plan, log_dir, now_ms=now_ms, free_bytes=free_bytes, scanner=scanner)
-            done = _of_each(log_dir, broken, plan)
+            do_all(log_dir, plan)
     else:
         with open_writer(log_dir_path) as writer:
             free_bytes = shutil.disk_usage(writer.path).free
-            delete = partial(_delete, writer, now_ms=now_ms, free_bytes=free_bytes)
-            done = _of_each(writer, broken, delete)
+            do_all(writer, partial(_delete, writer, now_ms=now_ms, free_bytes=free_bytes))
             warn_all(writer.warnings)
-    _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)
+    facts = {"now_ms": now_ms, "dry_run": dry_run}
+    show({**facts, "deleted_segments": deleted, "removed_files": removed}, as_json, _lines)
     return broken.exit_code
 
 
-def _of_each(
-    log_dir: LogDir, broken: Broken, retained: Callable[[TopicPartition], Retained]
-) -> list[Retained]:
-    """Return what is retained of each partition; `broken` gets the errors of the others."""
-    done = []
-    for topic in log_dir.topics(broken):
-        for partition in interruptible(topic.all_partitions()):
-            try:
-                done.append(retained(partition))
-            except (KMiniLogError, OSError) as error:
-                broken(error)
-    return done
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    would = "would be " if document["dry_run"] else ""
+    for one in document["deleted_segments"]:
+        where = f"broker-{one['broker']}/" if "broker" in one else ""
+        yield (
+            f"{would}deleted: {where}{one['topic']}-{one['partition']}/{one['segment']}, "
+            f"{count(one['bytes'], 'byte')}, by {one['reason']}"
+        )
+    yield from (f"{would}removed: {path}" for path in document["removed_files"])
+    if not document["deleted_segments"] and not document["removed_files"]:
+        yield "nothing to delete"
 
 
 def _delete(
@@ -118,7 +124,7 @@ def _delete(
     deleted = delete_expired(log, now_ms)
     settings = without_delay_if_full(log.settings, free_bytes)
     removed = unlink_marked(log.directory, settings, now_ms)
-    return Retained([described[segment.name] for segment in deleted], [*map(str, removed)])
+    return [described[segment.name] for segment in deleted], removed
 
 
 def _plan(
@@ -139,10 +145,10 @@ def _plan(
     deleted = deletable(reader, expired)
     settings = without_delay_if_full(reader.settings, free_bytes)
     removed = marked_files_due(reader.directory, settings, now_ms, deleted)
-    return Retained(_describe(reader, deleted, now_ms), [*map(str, removed)])
+    return _describe(reader, deleted, now_ms), removed
 
 
-def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> list[Retained]:
+def _of_brokers(path: Path, do_all: DoAll, now_ms: int, *, dry_run: bool) -> None:
     """The same in a cluster: each copy on a live broker loses what the leader's copy does."""
     files = cluster_at(path)
     free_bytes = shutil.disk_usage(files.path).free
@@ -155,7 +161,7 @@ def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> li
             for one in _describe(files.reader(partition), segments, now_ms)
         ]
         if cluster:
-            return Retained(described, cluster.retain(partition, expired, now_ms, free_bytes))
+            return described, cluster.retain(partition, expired, now_ms, free_bytes)
         removed = list[Path]()
         for node, segments in expired.items():
             log_dir = files.broker(node)
@@ -163,21 +169,21 @@ def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> li
             next_recovery(log_dir, copy)
             settings = without_delay_if_full(copy.settings, free_bytes)
             removed += marked_files_due(copy.directory, settings, now_ms, segments)
-        return Retained(described, [*map(str, removed)])
+        return described, removed
 
     if dry_run:
-        return _of_each(files, broken, lambda partition: retained(partition, None))
+        do_all(files, lambda partition: retained(partition, None))
+        return
     with open_cluster(path) as cluster:
         let_followers_copy(cluster)
-        done = _of_each(files, broken, lambda partition: retained(partition, cluster))
+        do_all(files, lambda partition: retained(partition, cluster))
     down = [node for node, is_live in files.state().brokers.items() if not is_live]
     warn_all(f"broker {node} is down: its copies stay as they are" for node in down)
-    return done
 
 
 def _describe(
     log: PartitionLog | PartitionReader, segments: list[Segment], now_ms: int
-) -> list[Expired]:
+) -> list[dict[str, Any]]:
     settings: TopicSettings = replace(log.settings, retention_bytes=-1)
     by_age = {segment.name for segment in expired_segments(log.segments(), settings, now_ms)}
     return [
@@ -189,22 +195,3 @@ def _describe(
         }
         for segment in segments
     ]
-
-
-def _write(done: list[Retained], *, now_ms: int, dry_run: bool, as_json: bool) -> None:
-    deleted = [expired for retained in done for expired in retained.deleted_segments]
-    removed = [path for retained in done for path in retained.removed_files]
-    if as_json:
-        facts = {"now_ms": now_ms, "dry_run": dry_run}
-        write_document({**facts, "deleted_segments": deleted, "removed_files": removed})
-        return
-    would = "would be " if dry_run else ""
-    for expired in deleted:
-        where = f"broker-{expired['broker']}/" if "broker" in expired else ""
-        write_line(
-            f"{would}deleted: {where}{expired['topic']}-{expired['partition']}/"
-            f"{expired['segment']}, {count(expired['bytes'], 'byte')}, by {expired['reason']}"
-        )
-    write_lines(f"{would}removed: {path}" for path in removed)
-    if not deleted and not removed:
-        write_line("nothing to delete")

@@ -1,7 +1,8 @@
 """`kminilog topic`: create, list, describe, alter and delete topics."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,13 @@ from kminilog.cli.shared.options import (
 )
 from kminilog.cli.shared.output import (
     Broken,
+    show,
+    table_of,
     warn,
     warn_all,
     width,
     write_document,
     write_line,
-    write_lines,
-    write_table,
 )
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer
@@ -97,14 +98,13 @@ def create(
     if existing:
         others = _other_copies(log_dir_path, existing, replicas)
         warn_all(_differences(existing, topic, dialect, changes, others))
-    if as_json:
-        write_document(describe_topic(topics_at(log_dir_path), made))
-        return
     copies = f", {count(replicas or 1, 'copy')}" if is_cluster() and not existing else ""
     what = f"{count(made.partitions, 'partition')}{copies}, {made.dialect.name} dialect"
-    write_line(
-        f"topic {name} exists already: {what}" if existing else f"created topic {name}: {what}"
-    )
+    told = f"topic {name} exists already: {what}" if existing else f"created topic {name}: {what}"
+    if as_json:
+        write_document(describe_topic(topics_at(log_dir_path), made))
+    else:
+        write_line(told)
 
 
 def _existing(log_dir_path: Path, name: str) -> Topic | None:
@@ -168,24 +168,15 @@ def list_topics(log_dir_path: Path, as_json: bool) -> int:
     log_dir, broken = topics_at(log_dir_path), Broken()
     topics = log_dir.topics(broken)
     warn_of_orphans(log_dir)
-    sizes = [topic_size(log_dir, topic, broken) for topic in topics]
-    if as_json:
-        fields = [
-            {**topic.to_json(), **size._asdict()} for topic, size in zip(topics, sizes, strict=True)
-        ]
-        write_document(fields)
-        return broken.exit_code
-    rows = [
-        (topic.name, topic.partitions, *map(_known, size), topic.dialect.name)
-        for topic, size in zip(topics, sizes, strict=True)
-    ]
-    headings = ("topic", "partitions", "messages", "bytes", "dialect")
-    write_lines(table(headings, rows, width()) if rows else ["no topics"])
+    found = [{**topic.to_json(), **topic_size(log_dir, topic, broken)} for topic in topics]
+    show(found, as_json, _topics)
     return broken.exit_code
 
 
-def _known(number: int | None) -> int | str:
-    return "-" if number is None else number
+def _topics(topics: list[dict[str, Any]]) -> list[str]:
+    if not topics:
+        return ["no topics"]
+    return table_of(topics, "topic", "partitions", "message_count", "size_bytes", "dialect")
 
 
 @command.command("describe", epilog=example("kminilog topic describe orders"))
@@ -201,11 +192,30 @@ def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool)
     log_dir, broken = topics_at(log_dir_path), Broken()
     topic = log_dir.topic(name)
     description = describe_topic(log_dir, topic, on_gap=on_gap, on_broken=broken)
-    if as_json:
-        write_document(description)
-    else:
-        _write_description(description, topic.partitions)
+    show(description, as_json, partial(_description, partitions=topic.partitions))
     return broken.exit_code
+
+
+def _description(topic: dict[str, Any], partitions: int) -> Iterator[str]:
+    yield f"{topic['topic']}: {count(partitions, 'partition')}, {topic['dialect']} dialect"
+    yield f"topic id: {topic['topic_id'] or 'none'}"
+    yield ""
+    changed = topic_settings(topic["config"]).changed()
+    settings = [
+        (name, value, "" if name in changed else "default", TOPIC_SETTINGS[name].meaning)
+        for name, value in topic["config"].items()
+    ]
+    yield from table(("setting", "value", "", "meaning"), settings, width())
+    yield ""
+    ranges = [
+        {
+            **found,
+            "offsets": offset_range(found["log_start_offset"], found["log_end_offset"]),
+            "segments": len(found["segments"]),
+        }
+        for found in topic["partitions"]
+    ]
+    yield from table_of(ranges, "partition", "offsets", "size_bytes", "segments")
 
 
 @command.command("alter", epilog=example("kminilog topic alter orders --partitions 4"))
@@ -237,10 +247,8 @@ def alter(
         description = describe_topic(writer, topic)
     if topic.partitions > before.partitions:
         warn(f"{name} has more partitions now: keys may go to other ones than before")
-    if as_json:
-        write_document(description)
-    else:
-        write_line(f"altered topic {name}: {count(topic.partitions, 'partition')}")
+    told = f"altered topic {name}: {count(topic.partitions, 'partition')}"
+    show(description, as_json, lambda _: [told])
 
 
 @command.command("delete", epilog=example("kminilog topic delete orders --yes"))
@@ -265,33 +273,4 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
         # Again: members may have committed until it was marked for deletion.
         forget_topic(log_dir_path, name)
         warn_all(writer.warnings)
-    if as_json:
-        write_document({"topic": name, "deleted": True})
-    else:
-        write_line(f"deleted topic {name}")
-
-
-def _write_description(description: dict[str, Any], partitions: int) -> None:
-    write_line(
-        f"{description['topic']}: {count(partitions, 'partition')}, "
-        f"{description['dialect']} dialect"
-    )
-    write_line(f"topic id: {description['topic_id'] or 'none'}")
-    write_line()
-    changed = topic_settings(description["config"]).changed()
-    settings = [
-        (name, value, "" if name in changed else "default", TOPIC_SETTINGS[name].meaning)
-        for name, value in description["config"].items()
-    ]
-    write_table(("setting", "value", "", "meaning"), settings)
-    write_line()
-    ranges = [
-        (
-            partition["partition"],
-            offset_range(partition["log_start_offset"], partition["log_end_offset"]),
-            partition["size_bytes"],
-            len(partition["segments"]),
-        )
-        for partition in description["partitions"]
-    ]
-    write_table(("partition", "offsets", "bytes", "segments"), ranges)
+    show({"topic": name, "deleted": True}, as_json, lambda done: [f"deleted topic {done['topic']}"])

@@ -16,7 +16,7 @@ from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.options import CLUSTER, Command, example, json_option, to_directory
-from kminilog.cli.shared.output import Broken, width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, show, table_of, width
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
@@ -26,10 +26,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
-from kminilog.text import count, table, wrap
+from kminilog.text import count, wrap
 
-NONE = "-"
-HEADINGS = ("partition", "leader", "replicas", "in sync", "offline", "log end", "high watermark")
+_COPIES = ("replicas", "in_sync", "offline")
 
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
@@ -74,10 +73,8 @@ def create(directory: Path, brokers: int, as_json: bool) -> None:
     except OSError as error:
         error.add_note("name a new or empty directory where you can write")
         raise
-    if as_json:
-        write_document(_description(cluster_at(directory), None, None, Broken()))
-    else:
-        write_line(f"created a cluster of {count(brokers, 'broker')} in {directory}")
+    told = f"created a cluster of {count(brokers, 'broker')} in {directory}"
+    show(_description(cluster_at(directory), None, None, Broken()), as_json, lambda _: [told])
 
 
 @command.command("describe", epilog=example("kminilog cluster describe shop"))
@@ -99,11 +96,7 @@ def describe(directory: Path, topic: str | None, ask: int | None, as_json: bool)
     if ask is not None:
         _check_live(files.state(), directory, ask)
     broken = Broken()
-    description = _description(files, topic, ask, broken)
-    if as_json:
-        write_document(description)
-    else:
-        write_lines(_lines(description))
+    show(_description(files, topic, ask, broken), as_json, _lines)
     return broken.exit_code
 
 
@@ -122,7 +115,7 @@ def crash(directory: Path, broker: int, as_json: bool) -> None:
         before = cluster.metadata()
         cluster.crash(broker)
         changes = _changes(before, cluster.metadata())
-    _tell({"broker": broker, "live": False, "changes": changes}, as_json)
+    show({"broker": broker, "live": False, "changes": changes}, as_json, _change)
 
 
 @command.command("start", epilog=example("kminilog cluster start shop 0"))
@@ -140,7 +133,7 @@ def start(directory: Path, broker: int, as_json: bool) -> None:
         cluster.start(broker)
         copied = let_followers_copy(cluster)
         changes = _changes(before, cluster.metadata())
-    _tell({"broker": broker, "live": True, "copied": copied, "changes": changes}, as_json)
+    show({"broker": broker, "live": True, "copied": copied, "changes": changes}, as_json, _change)
 
 
 @command.command("add-broker", epilog=example("kminilog cluster add-broker shop"))
@@ -150,7 +143,7 @@ def add_broker(directory: Path, as_json: bool) -> None:
     """Add a broker to the cluster in DIR and start it; new topics may use it."""
     with open_cluster(directory) as cluster:
         broker = cluster.add_broker()
-    _tell({"broker": broker, "live": True, "copied": 0, "changes": []}, as_json)
+    show({"broker": broker, "live": True, "copied": 0, "changes": []}, as_json, _change)
 
 
 # ---- checks
@@ -201,19 +194,16 @@ def _changes(before: ClusterMetadata, after: ClusterMetadata) -> list[dict[str, 
     ]
 
 
-def _tell(done: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        write_document(done)
-        return
-    write_line(f"broker {done['broker']} is {'live' if done['live'] else 'down'}")
+def _change(done: dict[str, Any]) -> Iterator[str]:
+    yield f"broker {done['broker']} is {'live' if done['live'] else 'down'}"
     for change in done["changes"]:
         now, before = (
             "no leader" if node is None else f"leader {node}"
             for node in (change["leader"], change["leader_before"])
         )
-        write_line(f"{change['topic']}-{change['partition']}: {now}, before: {before}")
+        yield f"{change['topic']}-{change['partition']}: {now}, before: {before}"
     if done.get("copied"):
-        write_line(f"{count(done['copied'], 'message')} copied by followers")
+        yield f"{count(done['copied'], 'message')} copied by followers"
 
 
 def _description(
@@ -274,16 +264,18 @@ def _lines(description: dict[str, Any]) -> Iterator[str]:
     for topic in description["topics"]:
         yield ""
         yield f"{topic['topic']} (leader, replicas, in sync, offline: numbers of brokers)"
-        yield from table(HEADINGS, [_row(one) for one in topic["partitions"]], width())
-
-
-def _row(one: dict[str, Any]) -> list[object]:
-    lists = [" ".join(map(str, one[name])) or NONE for name in ("replicas", "in_sync", "offline")]
-    leader, *ends = (
-        NONE if one[name] is None else one[name]
-        for name in ("leader", "log_end_offset", "high_watermark")
-    )
-    return [str(one["partition"]), str(leader), *lists, *ends]
+        rows = [
+            {
+                **one,
+                # Numbers of brokers are names: they stand on the left.
+                "partition": str(one["partition"]),
+                "leader": None if one["leader"] is None else str(one["leader"]),
+                **{name: " ".join(map(str, one[name])) or None for name in _COPIES},
+            }
+            for one in topic["partitions"]
+        ]
+        ends = ("log_end_offset", "high_watermark")
+        yield from table_of(rows, "partition", "leader", *_COPIES, *ends)
 
 
 def _id(node: Node | None) -> int | None:

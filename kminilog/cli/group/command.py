@@ -19,7 +19,7 @@ from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option, to_offset
-from kminilog.cli.shared.output import show, table_of, warn, width
+from kminilog.cli.shared.output import named, show, table_of, warn, width
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError
@@ -32,28 +32,6 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
 from kminilog.text import count, table
-
-_GROUP_FIELDS = {
-    "group": "group",
-    "state": "state",
-    "generation": "generation",
-    "members": "members",
-    "strategy": "strategy",
-}
-_OFFSET_FIELDS = {
-    "place": "partition",
-    "member": "member",
-    "committed": "committed",
-    "log_end_offset": "log end",
-    "lag": "lag",
-}
-_LOST_FIELDS = {"place": "partition", "committed": "committed"}
-_MOVE_FIELDS = {
-    **_LOST_FIELDS,
-    "new_offset": "new offset",
-    "log_start_offset": "log start",
-    "log_end_offset": "log end",
-}
 
 
 @click.group("group", no_args_is_help=False, epilog=example("kminilog group list"))
@@ -83,10 +61,14 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
             code = 2
         else:
             found.append({**_summary(group), "members": len(group.members)})
-    show(
-        found, as_json, lambda groups: table_of(_GROUP_FIELDS, groups) if groups else ["no groups"]
-    )
+    show(found, as_json, _groups)
     return code
+
+
+def _groups(groups: list[dict[str, Any]]) -> list[str]:
+    if not groups:
+        return ["no groups"]
+    return table_of(groups, "group", "state", "generation", "members", "strategy")
 
 
 @command.command("describe", epilog=example("kminilog group describe readers"))
@@ -148,24 +130,20 @@ def _description(group: dict[str, Any]) -> Iterator[str]:
         ]
         yield ""
         yield from table(("member", "static id", "topics", "partitions", "heard of"), rows, width())
-    if group["partitions"]:
+    partitions = [*map(named, group["partitions"])]
+    if partitions:
         yield ""
-        yield from table_of(_OFFSET_FIELDS, map(_placed, group["partitions"]))
-    for partition in map(_placed, group["partitions"]):
+        yield from table_of(partitions, "name", "member", "committed", "log_end_offset", "lag")
+    for partition in partitions:
         if partition["above_log_end"]:
             yield (
-                f"{partition['place']}: committed {partition['committed']} is above the log end "
+                f"{partition['name']}: committed {partition['committed']} is above the log end "
                 f"{partition['log_end_offset']}: the log was cut since, or is damaged there; "
                 "reading goes on where auto.offset.reset says"
             )
     if group["idle"]:
         yield ""
         yield f"idle, because there are not partitions enough: {', '.join(group['idle'])}"
-
-
-def _placed(partition: dict[str, Any]) -> dict[str, Any]:
-    """Return a partition with its name, such as orders-0."""
-    return {**partition, "place": f"{partition['topic']}-{partition['partition']}"}
 
 
 # ---- reset and delete
@@ -279,7 +257,9 @@ def _moves(document: dict[str, Any]) -> Iterator[str]:
         )
     )
     reads, skips = ("reads", "skips") if is_done else ("would read", "skip")
-    yield from table_of(_MOVE_FIELDS, map(_placed, moves))
+    yield from table_of(
+        map(named, moves), "name", "committed", "new_offset", "log_start_offset", "log_end_offset"
+    )
     yield ""
     yield f"group {document['group']} {reads} {again} again, and {skips} {skipped}"
     if not is_done:
@@ -311,7 +291,7 @@ def _deletion(document: dict[str, Any]) -> Iterator[str]:
         yield f"deleted {what}"
         return
     if lost:
-        yield from table_of(_LOST_FIELDS, map(_placed, lost))
+        yield from table_of(map(named, lost), "name", "committed")
         yield ""
     yield f"nothing was deleted: --yes deletes {what}"
 

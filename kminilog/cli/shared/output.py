@@ -60,6 +60,21 @@ _COLOURS = {
 """The colour of each meaning and of each field, as ANSI terminals number them."""
 
 
+_HEADINGS = {
+    "name": "partition",
+    "log_start_offset": "log start",
+    "log_end_offset": "log end",
+    "message_count": "messages",
+    "size_bytes": "bytes",
+}
+"""What stands above the column of a field, if it is not the field's own name."""
+
+
+def named(partition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of a partition with its `name`, such as orders-0."""
+    return {**partition, "name": f"{partition['topic']}-{partition['partition']}"}
+
+
 def write_line(line: str = "") -> None:
     """Write one line of text to stdout; a styled one with colours, where there are any.
 
@@ -106,10 +121,11 @@ def write_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
     write_lines(table(headings, rows, width()))
 
 
-def table_of(fields: Mapping[str, str], records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a table of JSON objects; `fields` has a heading for each field."""
+def table_of(records: Iterable[Mapping[str, Any]], *fields: str) -> list[str]:
+    """Return the lines of a table of JSON objects: a column for each of these fields."""
     rows = [[record[name] for name in fields] for record in records]
-    return table(list(fields.values()), rows, width())
+    headings = [_HEADINGS.get(name, name.replace("_", " ")) for name in fields]
+    return table(headings, rows, width())
 
 
 def write_bytes(data: bytes, *, end: bytes = b"\n") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.output import warn
@@ -84,17 +84,10 @@ def warn_of_orphans(log_dir: LogDir, topic: str | None = None) -> None:
         )
 
 
-class TopicSize(NamedTuple):
-    """How much a topic holds; None if one of its partitions cannot be read."""
+def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> dict[str, int | None]:
+    """Return how much a topic holds, as JSON fields; reads the end of each partition.
 
-    message_count: int | None
-    size_bytes: int | None
-
-
-def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> TopicSize:
-    """Return how much a topic holds; reads the end of each partition.
-
-    `on_broken` gets the error of each partition that cannot be read.
+    `on_broken` gets the error of each partition that cannot be read; then nobody knows how much.
     """
     message_count = size_bytes = 0
     is_known = True
@@ -108,7 +101,8 @@ def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> TopicSize:
         else:
             message_count += messages
             size_bytes += data_bytes
-    return TopicSize(message_count, size_bytes) if is_known else TopicSize(None, None)
+    fields = {"message_count": message_count, "size_bytes": size_bytes}
+    return {name: size if is_known else None for name, size in fields.items()}
 
 
 def _partition_size(reader: PartitionReader) -> tuple[int, int]:
