@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import augment_usage_errors
 
 from kminilog.cli.shared.cluster_option import broker_of, topics_at
 from kminilog.cli.shared.interrupts import check_interrupt
@@ -50,10 +51,6 @@ _READ_BYTES = 2**20
 _INDENT = "    "
 
 
-def _to_offset(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    return None if value is None else to_offset(ctx, param, value)
-
-
 class NegativeOffset(click.Command):
     """A command that takes a negative number for an argument, not for an option."""
 
@@ -77,7 +74,7 @@ class NegativeOffset(click.Command):
     epilog=example("kminilog find orders-0 7 --explain"),
 )
 @click.argument("where", metavar="TOPIC-P")
-@click.argument("offset", required=False, callback=_to_offset)
+@click.argument("offset", required=False, type=to_offset)
 @key_option("Find all messages with this key, by reading all; TOPIC-P may be a whole topic.")
 @click.option(
     "--explain",
@@ -104,7 +101,8 @@ def command(
         return find_key(ctx.obj, where, key, on_gap=on_gap, as_json=as_json)
     if offset is None:
         raise click.UsageError("give an OFFSET, or a key with --key")
-    partition = to_topic_partition(ctx, ctx.command.params[0], where)
+    with augment_usage_errors(ctx, ctx.command.params[0]):
+        partition = to_topic_partition(where)
     reader = topics_at(ctx.obj).reader(partition, on_gap=on_gap)
     _find_offset(reader, offset, broker_of(ctx.obj, partition), is_explained, as_json)
     return 0

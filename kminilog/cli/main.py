@@ -128,7 +128,7 @@ class CommandLine(click.Group):
 @click.option(
     "--cluster",
     metavar="DIR",
-    callback=to_directory,
+    type=to_directory,
     help="Directory of a cluster (`kminilog cluster create`), in place of --log-dir: for "
     f"{', '.join(CLUSTER_COMMANDS)}.",
 )

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from kminilog.cli.shared.interrupts import interruptible
-from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option
+from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option, to_bytes
 from kminilog.cli.shared.output import show, width
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
@@ -54,16 +54,13 @@ class KeysInOrder(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
-    """Return the keys as text, or as bytes where they are not valid UTF-8."""
-    keys: list[str | bytes] = []
-    for text in texts:
-        data = text.encode("utf-8", "surrogateescape")
-        try:
-            keys.append(data.decode())
-        except UnicodeDecodeError:
-            keys.append(data)
-    return keys
+def _to_key(text: str) -> str | bytes:
+    """Return a key as text, or as bytes where they are not valid UTF-8."""
+    data = to_bytes(text)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 @click.command(
@@ -85,7 +82,7 @@ def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
     "keys",
     multiple=True,
     metavar="K",
-    callback=_to_key,
+    type=_to_key,
     help="Key of a record, as text. Repeatable.",
 )
 @click.option(

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.shared.interrupts import interruptible_anywhere
-from kminilog.cli.shared.options import example, json_option, topic_partition_argument
+from kminilog.cli.shared.options import example, json_option, to_topic_partition
 from kminilog.cli.shared.output import warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import shown_scanner
@@ -108,7 +108,7 @@ class ExplainedPlan(NamedTuple):
 
 
 @click.command("recover", epilog=example("kminilog recover orders-0 --dry-run"))
-@topic_partition_argument
+@click.argument("topic_partition", metavar="TOPIC-P", type=to_topic_partition)
 @click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
 @click.option(
     "--force",

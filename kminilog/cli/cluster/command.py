@@ -15,7 +15,7 @@ from kminilog.cli.cluster.demo import demo
 from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import check_interrupt
-from kminilog.cli.shared.options import CLUSTER, Command, example, json_option, to_directory
+from kminilog.cli.shared.options import CLUSTER, example, json_option, to_directory
 from kminilog.cli.shared.output import Broken, show, table_of, width
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
@@ -39,17 +39,15 @@ def command() -> None:
 command.add_command(demo)
 
 
-def _to_cluster(ctx: click.Context, param: click.Parameter, value: str) -> Path | None:
-    directory = ctx.meta[CLUSTER] = to_directory(ctx, param, value)
-    return directory
+def _note_cluster(ctx: click.Context, param: click.Parameter, path: Path) -> Path:
+    ctx.meta[CLUSTER] = path
+    return path
 
 
-def _directory(command: Command) -> Command:
-    return click.argument("directory", metavar="DIR", callback=_to_cluster)(command)
+_directory = click.argument("directory", metavar="DIR", type=to_directory, callback=_note_cluster)
 
 
-def _broker(command: Command) -> Command:
-    return click.argument("broker", metavar="BROKER", type=int)(command)
+_broker = click.argument("broker", metavar="BROKER", type=int)
 
 
 @command.command("create", epilog=example("kminilog cluster create shop --brokers 4"))

@@ -61,22 +61,22 @@ _OTHER_WORDS = {
 _MOST_STREAMS = 100
 
 
-def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
-    if value in (EARLIEST, LATEST):
-        return value
-    if value in _OTHER_WORDS:
-        raise click.BadParameter(f"{value!r}: {_OTHER_WORDS[value]}", ctx, param)
-    if re.fullmatch(r"-[0-9]+", value):  # as with kcat
-        reason = f"{value} is no offset, none is negative: --tail {value[1:]} starts so many "
-        raise click.BadParameter(reason + "messages before the end", ctx, param)
-    return to_offset(ctx, param, value)
+def _to_start(text: str) -> int | str:
+    if text in (EARLIEST, LATEST):
+        return text
+    if text in _OTHER_WORDS:
+        raise click.BadParameter(f"{text!r}: {_OTHER_WORDS[text]}")
+    if re.fullmatch(r"-[0-9]+", text):  # as with kcat
+        reason = f"{text} is no offset, none is negative: --tail {text[1:]} starts so many "
+        raise click.BadParameter(reason + "messages before the end")
+    return to_offset(text)
 
 
-def _to_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def _to_format(text: str) -> str:
     try:
-        return None if value is None else check_format(value)
+        return check_format(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from None
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("consume", epilog=example("kminilog consume orders --print-key --max-messages 3"))
@@ -92,7 +92,7 @@ def _to_format(ctx: click.Context, param: click.Parameter, value: str | None) ->
     "start",
     default=EARLIEST,
     show_default=True,
-    callback=_to_start,
+    type=_to_start,
     metavar="N|earliest|latest",
     help="Offset to start at. A number needs --partition, unless the topic has only one.",
 )
@@ -129,7 +129,7 @@ def _to_format(ctx: click.Context, param: click.Parameter, value: str | None) ->
     "--format",
     "line_format",
     metavar="F",
-    callback=_to_format,
+    type=_to_format,
     help=r"Print each message in this format: %t topic, %p partition, %o offset, %k key, %s value, "
     r"%K and %S their lengths, \n newline, \t tab; such as '%t-%p %o: %k %s\n'.",
 )

@@ -149,31 +149,23 @@ def _description(group: dict[str, Any]) -> Iterator[str]:
 # ---- reset and delete
 
 
-def _to_target(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
+def _to_target(text: str) -> int | str:
     """Return "earliest", "latest", an offset, or below zero a distance from the log end."""
-    if value in (EARLIEST, LATEST):
-        return value
-    digits = value.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or value == "-0":
-        reason = f"{value!r}: write {EARLIEST}, {LATEST}, an offset, or -N for N before the end"
-        raise click.BadParameter(reason, ctx, param)
-    if not value.startswith("-"):
-        return to_offset(ctx, param, value)
-    return -min(int(digits), MAX_OFFSET)
+    if text in (EARLIEST, LATEST):
+        return text
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or text == "-0":
+        reason = f"{text!r}: write {EARLIEST}, {LATEST}, an offset, or -N for N before the end"
+        raise click.BadParameter(reason)
+    return -min(int(digits), MAX_OFFSET) if text.startswith("-") else to_offset(text)
 
 
-def _to_names(
-    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> list[tuple[str, int | None]]:
-    """Return topics, each with the number of a partition or None for all of them."""
-    names: list[tuple[str, int | None]] = []
-    for text in texts:
-        topic, colon, number = text.partition(":")
-        if not topic or (colon and not (number.isascii() and number.isdigit())):
-            reason = f"{text!r}: write TOPIC or TOPIC:PARTITION, like orders:0"
-            raise click.BadParameter(reason, ctx, param)
-        names.append((topic, int(number) if colon else None))
-    return names
+def _to_name(text: str) -> tuple[str, int | None]:
+    """Return a topic with the number of a partition, or None for all of them."""
+    topic, colon, number = text.partition(":")
+    if not topic or (colon and not (number.isascii() and number.isdigit())):
+        raise click.BadParameter(f"{text!r}: write TOPIC or TOPIC:PARTITION, like orders:0")
+    return topic, int(number) if colon else None
 
 
 @command.command("reset", epilog=example("kminilog group reset readers --to earliest"))
@@ -183,7 +175,7 @@ def _to_names(
     "names",
     multiple=True,
     metavar="T[:P]",
-    callback=_to_names,
+    type=_to_name,
     help="Topic, or one partition of it, to reset. Repeatable.  [default: all that it has read]",
 )
 @click.option(
@@ -191,7 +183,7 @@ def _to_names(
     "target",
     required=True,
     metavar="earliest|latest|OFFSET|-N",
-    callback=_to_target,
+    type=_to_target,
     help="Offset to read next. -N is N messages before the log end. OFFSET needs one partition.",
 )
 @click.option("--yes", "is_done", is_flag=True, help="Change the offsets; else only show them.")
@@ -201,7 +193,7 @@ def _to_names(
 def reset(
     log_dir_path: Path,
     name: str,
-    names: list[tuple[str, int | None]],
+    names: tuple[tuple[str, int | None], ...],
     target: int | str,
     is_done: bool,
     on_gap: OnGap | None,

@@ -66,7 +66,7 @@ class _Source(NamedTuple):
 @click.option(
     "--key-separator",
     metavar="S",
-    callback=to_separator,
+    type=to_separator,
     help="Separator: the text before its first occurrence in a line is the key. \\t is a tab, "
     "\\0 a zero byte, \\xHH any byte.",
 )

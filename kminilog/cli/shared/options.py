@@ -1,7 +1,8 @@
 """Options and arguments that several commands share.
 
 Nothing here prints or opens a file. An impossible value is refused before any command runs, with a
-usage error that says how to write it.
+usage error that says how to write it; click names the option. The functions that take a text are
+types of options and arguments.
 """
 
 import re
@@ -58,43 +59,48 @@ def unescaped(text: str) -> bytes:
     return b"".join(parts)
 
 
-def to_separator(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
+def to_separator(text: str) -> bytes:
     """Return the bytes of a separator, which is not empty."""
-    if value == "":
-        raise click.BadParameter("it must not be empty", ctx, param)
+    if not text:
+        raise click.BadParameter("it must not be empty")
     try:
-        return None if value is None else unescaped(value)
+        return unescaped(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from None
+        raise click.BadParameter(str(error)) from None
 
 
-def to_topic_partition(ctx: click.Context, param: click.Parameter, value: str) -> TopicPartition:
+def to_topic_partition(text: str) -> TopicPartition:
     """Return the partition with this directory name, such as orders-0."""
-    found = parse_topic_partition(value)
+    found = parse_topic_partition(text)
     if found is None:
-        reason = f"{value!r} names no partition: write TOPIC-PARTITION, like orders-0"
-        raise click.BadParameter(reason, ctx, param)
+        raise click.BadParameter(
+            f"{text!r} names no partition: write TOPIC-PARTITION, like orders-0"
+        )
     return found
 
 
-def to_offset(ctx: click.Context, param: click.Parameter, value: str) -> int:
+def to_offset(text: str) -> int:
     """Return an offset: a whole number, never negative."""
     try:
-        offset = int(value)
+        number = int(text)
     except ValueError:
-        reason = f"{value!r} is no offset: give a whole number"
-        raise click.BadParameter(reason, ctx, param) from None
-    if not 0 <= offset <= MAX_OFFSET:
-        reason = f"{offset} is no offset: offsets run from 0 to {MAX_OFFSET}, none is negative"
-        raise click.BadParameter(reason, ctx, param)
-    return offset
+        raise click.BadParameter(f"{text!r} is no offset: give a whole number") from None
+    if not 0 <= number <= MAX_OFFSET:
+        what = f"offsets run from 0 to {MAX_OFFSET}, none is negative"
+        raise click.BadParameter(f"{number} is no offset: {what}")
+    return number
 
 
-def to_directory(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+def to_directory(text: str) -> Path:
     """Return the path of a directory, which may not exist yet; the empty name names none."""
-    if value == "":
-        raise click.BadParameter("the name is empty: name a directory", ctx, param)
-    return None if value is None else Path(value)
+    if not text:
+        raise click.BadParameter("the name is empty: name a directory")
+    return Path(text)
+
+
+def to_bytes(text: str) -> bytes:
+    """Return the bytes that the user has typed, UTF-8 or not."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _to_topic_counts(
@@ -104,20 +110,14 @@ def _to_topic_counts(
     for text in texts:
         topic, _, number = text.rpartition("=")
         if not topic or not number.isascii() or not number.isdigit():
-            reason = f"{text!r}: write TOPIC=PARTITIONS, like orders=10"
-            raise click.BadParameter(reason, ctx, param)
+            raise click.BadParameter(f"{text!r}: write TOPIC=PARTITIONS, like orders=10")
         check_topic(topic)
         if not 1 <= int(number) <= MAX_PARTITIONS:
-            reason = f"{text}: a topic has 1 to {MAX_PARTITIONS} partitions"
-            raise click.BadParameter(reason, ctx, param)
+            raise click.BadParameter(f"{text}: a topic has 1 to {MAX_PARTITIONS} partitions")
         if topic in found:
-            raise click.BadParameter(f"topic {topic} is given twice", ctx, param)
+            raise click.BadParameter(f"topic {topic} is given twice")
         found[topic] = int(number)
     return found
-
-
-def _to_key(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
-    return None if value is None else value.encode("utf-8", "surrogateescape")
 
 
 def _to_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> Dialect | None:
@@ -132,9 +132,6 @@ def _json_anywhere(ctx: click.Context, param: click.Parameter, value: bool) -> b
     return value or bool(ctx.find_root().params.get("as_json"))
 
 
-topic_partition_argument = click.argument(
-    "topic_partition", metavar="TOPIC-P", callback=to_topic_partition
-)
 json_option = click.option(
     "--json", "as_json", is_flag=True, callback=_json_anywhere, help="Print the result as JSON."
 )
@@ -160,7 +157,7 @@ def example(command_line: str) -> str:
 
 def key_option(what: str) -> Callable[[Command], Command]:
     """Return the option `--key K`: the bytes that the user has typed, None without the option."""
-    return click.option("--key", metavar="K", callback=_to_key, help=what)
+    return click.option("--key", metavar="K", type=to_bytes, help=what)
 
 
 def config_option(what: str) -> Callable[[Command], Command]:

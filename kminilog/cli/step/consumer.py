@@ -66,7 +66,7 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     default=":",
     show_default=True,
     metavar="S",
-    callback=to_separator,
+    type=to_separator,
     help="Separator: the text before its first occurrence in the line is the key.",
 )
 @click.option(

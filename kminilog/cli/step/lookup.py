@@ -3,10 +3,8 @@
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,16 +16,11 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 
-
-def _if_given(callback: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda ctx, param, value: None if value is None else callback(ctx, param, value)
-
-
 _partition_argument = click.argument(
     "topic_partition",
     metavar="[TOPIC-P]",
     required=False,
-    callback=_if_given(to_topic_partition),
+    type=to_topic_partition,
 )
 
 
@@ -37,7 +30,7 @@ _partition_argument = click.argument(
     shows="kminilog step find-offset orders-1 0",
 )
 @_partition_argument
-@click.argument("offset", required=False, callback=_if_given(to_offset))
+@click.argument("offset", required=False, type=to_offset)
 @click.pass_obj
 def find_offset(
     log_dir: Path, topic_partition: TopicPartition | None, offset: int | None
