@@ -33,7 +33,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import NOT_DUE, RecoveryPlan, ValidEnd
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
-from kminilog.verification.findings import Finding, FindingClass, Tally, is_in_index, severity
+from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 from kminilog.verification.summaries import readable_in_words
@@ -99,7 +99,7 @@ class ExplainedPlan(NamedTuple):
         at_or_after = [
             (where, finding)
             for finding in self.findings
-            if severity(finding.kind) == "error"
+            if finding.kind.severity == "error"
             and finding.kind != FindingClass.LOST_END
             and (where := _place_in_file_order(finding))
             and where >= place
@@ -199,7 +199,7 @@ def loss_of(found: ValidEnd) -> str:
 
 
 def _is_of_index(finding: Finding) -> bool:
-    return is_in_index(finding.kind) or finding.kind == FindingClass.INDEX_SPARSE
+    return finding.kind.severity == "warning"
 
 
 def _place_in_file_order(finding: Finding) -> tuple[int, int] | None:

@@ -19,20 +19,9 @@ have changed places: only the one that comes too late has a finding. Source: our
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kminilog.verification.findings import Cause, Finding, FindingClass
+from kminilog.verification.findings import Cause, Effect, Finding, FindingClass
 
-LOSSES = (
-    FindingClass.BAD_CRC,
-    FindingClass.BAD_LENGTH,
-    FindingClass.BAD_MAGIC,
-    FindingClass.TORN_TAIL,
-    FindingClass.LOST_END,
-    FindingClass.LOST_START,
-    FindingClass.LOST_PARTITION,
-    FindingClass.OFFSET_GAP,
-)
-_ADDED = (FindingClass.EXTRA, FindingClass.DUPLICATE, FindingClass.WRONG_PARTITION)
-DAMAGE = (*LOSSES, FindingClass.OFFSET_OVERLAP, FindingClass.OFFSET_DISORDER)
+DAMAGE = [kind for kind in FindingClass if kind.effect in (Effect.LOSS, Effect.DISORDER)]
 
 
 class Slot(NamedTuple):
@@ -62,7 +51,7 @@ def cause_of(slot: Slot, findings: Iterable[Finding]) -> Cause | None:
     there = [
         (found.offset, found)
         for found in findings
-        if found.kind in LOSSES
+        if found.kind.effect == Effect.LOSS
         and found.partition == slot.partition
         and found.offset is not None
         and slot.before < found.offset <= slot.after  # a gap is found at the message after it
@@ -132,7 +121,7 @@ def _may_have_moved(stored: Finding, found: Finding) -> bool:
     if found.kind == FindingClass.WRONG_PARTITION and not is_here:
         return True  # that message may belong into this partition
     is_before = found.offset is not None and found.offset < _offsets(stored).stop
-    return found.kind in _ADDED and is_here and is_before and not is_end
+    return found.kind.effect == Effect.ADDITION and is_here and is_before and not is_end
 
 
 def _offsets(stored: Finding) -> range:

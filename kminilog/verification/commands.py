@@ -18,25 +18,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kminilog.errors import command_words
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
+from kminilog.format.names import INDEX_SUFFIX, TopicPartition
 from kminilog.storage.publish.fingerprints import RANGE_MESSAGES
 from kminilog.verification.findings import Finding, FindingClass
 
-_OF_A_WHOLE_MESSAGE = {
-    FindingClass.WRONG_PARTITION,
-    FindingClass.ALTERED,
-    FindingClass.EXTRA,
-    FindingClass.DUPLICATE,
-    FindingClass.KEY_ORDER,
-    FindingClass.MOVED,
-    FindingClass.INDEX_SPARSE,
-}
-_OF_AN_INDEX = {
-    FindingClass.INDEX_POSITION,
-    FindingClass.INDEX_ORDER,
-    FindingClass.INDEX_PAST_END,
-}
-_OF_RECOVERY = {FindingClass.ORPHAN_FILE, FindingClass.LOST_END}
 _READING = {
     "key": "--key",
     "key_regex": "--key-regex",
@@ -77,21 +62,21 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, list[str], 
     is_of_files = (scope.get("against") or {}).get("format") != "dataframe"
     if finding.kind == FindingClass.MISSING and is_of_files:
         return "verify", [topic], _against(scope)
-    if finding.kind in _OF_RECOVERY:
+    if finding.kind.shown_by == "recover":
         return "recover", [partition], ["--dry-run"]
-    if finding.kind == FindingClass.MANIFEST_MISMATCH or finding.segment is None:
+    if finding.kind.shown_by == "verify" or finding.segment is None:
         return "verify", [topic], []
     if finding.kind == FindingClass.ALTERED and finding.source is None:
         at = ["--partition", str(finding.partition), "--offset", str(finding.offset)]
         count = 2 if finding.last_offset is None else RANGE_MESSAGES
         end = ["--max-messages", str(count), "--config", "consumer.timeout.ms=1000"]
         return "consume", [topic], [*at, *end, "--json"]
-    if finding.kind in _OF_A_WHOLE_MESSAGE:
+    if finding.kind.shown_by == "find":
         if finding.offset is None:
             return "recover", [partition], ["--dry-run"]  # the index file is missing
         return "find", [partition, str(finding.offset)], ["--explain"]
     file = f"{scope.get('log_dir', '.')}/{partition}/{finding.segment}"
-    file += INDEX_SUFFIX if finding.kind in _OF_AN_INDEX else LOG_SUFFIX
+    file += finding.kind.suffix
     if finding.position is None:
         return "dump", [file], ["--hex"]
     at = ["--at", str(finding.position)]

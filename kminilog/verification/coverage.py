@@ -9,27 +9,11 @@ So the reader of a report knows exactly what `ok` means. Source: ours.
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kminilog.storage.topics import Topic
+from kminilog.verification.findings import Aspect
 from kminilog.verification.summaries import PartitionSummary
-
-
-class Aspect(StrEnum):
-    """What can be checked; scripts depend on these names."""
-
-    MESSAGES = "messages"
-    INDEXES = "indexes"
-    LOG_STARTS = "log-starts"
-    LOG_ENDS = "log-ends"
-    JOBS = "jobs"
-    DIGESTS = "digests"
-    PLACEMENT = "placement"
-    COMPRESSED = "compressed-messages"
-    SOURCE = "source"
-    PLACES = "places"
-    COPIES = "copies"
 
 
 class Unchecked(NamedTuple):

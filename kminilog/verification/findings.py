@@ -1,4 +1,4 @@
-"""The classes of findings, their severity and their place.
+"""The table of classes of findings; a finding, and its place.
 
 A finding is one fault, of one class, at one place. The *place* is a segment, an offset and a
 position. The position is a byte of the `.index` for `index-order`, `index-position` and
@@ -10,7 +10,7 @@ only checksums and index entries.
 """
 
 from collections.abc import Callable, Collection, Iterable
-from enum import StrEnum
+from enum import Enum, StrEnum
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
@@ -22,57 +22,225 @@ SAMPLE_COUNT = 20
 _ID_BYTES = 12
 
 
+class Aspect(StrEnum):
+    """What can be checked; scripts depend on these names."""
+
+    MESSAGES = "messages"
+    INDEXES = "indexes"
+    LOG_STARTS = "log-starts"
+    LOG_ENDS = "log-ends"
+    JOBS = "jobs"
+    DIGESTS = "digests"
+    PLACEMENT = "placement"
+    COMPRESSED = "compressed-messages"
+    SOURCE = "source"
+    PLACES = "places"
+    COPIES = "copies"
+
+
+class Effect(Enum):
+    """What else a fault may cause, and so explains (causes.py)."""
+
+    NOTHING = 0
+    LOSS = 1  # messages are lost there: their records are missing; and as DISORDER
+    DISORDER = 2  # another finding about the very message
+    ADDITION = 3  # the messages after it have other offsets than their job gave them
+
+
+# What several classes say: what to do, or what it leads to.
+_DAMAGED = "Readers stop there. `kminilog recover PARTITION --dry-run` says what can be kept."
+_GONE = "They cannot be made again from the log. Look for a copy or for their source."
+_RUN_RECOVER = "No message is lost: `kminilog recover` builds the index again."
+_LOOK_FIRST = "Find out who wrote these files before you repair anything."
+_AGAIN = "The source still has it: it can be stored again, in another place."
+
+
 class FindingClass(StrEnum):
     """The kinds of faults: of the stored bytes and, the last five, in comparison with a source.
 
+    This is the one table of them. Text, page and JUnit show its sentences, and docs/verification.md
+    is made of it. A row has the name, what a fault of this class means, what to do about it or what
+    it leads to, then
+
+        severity   "warning" if recovery repairs it, and no message is lost or wrong; else "error"
+        suffix     in which file of the segment its place is
+        shown_by   the command that shows it (commands.py has the exceptions)
+        aspect     the check that looks for it: its JUnit case is skipped without
+        effect     what else it may cause
+
     `altered` is of both kinds: the fingerprint of a range differs from its job's manifest, or one
     message differs from its record.
+
+    >>> FindingClass("index-sparse").severity, FindingClass.MISSING.meaning
+    ('warning', 'The source has a record that is not in the log.')
     """
 
-    BAD_CRC = "bad-crc"
-    BAD_LENGTH = "bad-length"
-    BAD_MAGIC = "bad-magic"
-    TORN_TAIL = "torn-tail"
-    LOST_END = "lost-end"
-    LOST_START = "lost-start"
-    LOST_PARTITION = "lost-partition"
-    OFFSET_GAP = "offset-gap"
-    OFFSET_OVERLAP = "offset-overlap"
-    OFFSET_DISORDER = "offset-disorder"
-    NAME_BASE_MISMATCH = "name-base-mismatch"
-    INDEX_POSITION = "index-position"
-    INDEX_ORDER = "index-order"
-    INDEX_PAST_END = "index-past-end"
-    INDEX_SPARSE = "index-sparse"
-    ORPHAN_FILE = "orphan-file"
-    ORPHAN_PARTITION = "orphan-partition"
-    WRONG_PARTITION = "wrong-partition"
-    ALTERED = "altered"
-    MANIFEST_MISMATCH = "manifest-mismatch"
-    MISSING = "missing"
-    EXTRA = "extra"
-    DUPLICATE = "duplicate"
-    KEY_ORDER = "key-order"
-    MOVED = "moved"
+    meaning: str
+    advice: str
+    severity: str
+    suffix: str
+    shown_by: str
+    aspect: Aspect
+    effect: Effect
 
+    def __new__(cls, name: str, *row: Any) -> "FindingClass":
+        """Make a row; the class, called with a name alone, returns the row of that name."""
+        one = str.__new__(cls, name)
+        one._value_ = name
+        one.meaning, one.advice, one.severity, *others = row
+        one.suffix, one.shown_by, one.aspect, one.effect = others
+        return one
 
-_IN_INDEX = {
-    FindingClass.INDEX_POSITION,
-    FindingClass.INDEX_ORDER,
-    FindingClass.INDEX_PAST_END,
-    FindingClass.ORPHAN_FILE,
-}
-# No message is lost or wrong, and recovery repairs it.
-_WARNINGS = _IN_INDEX | {FindingClass.INDEX_SPARSE}
-
-
-def is_in_index(kind: FindingClass) -> bool:
-    """Tell if the place of such a finding is in the `.index`, or is that file; else in the `.log`.
-
-    >>> is_in_index(FindingClass.INDEX_ORDER), is_in_index(FindingClass.BAD_CRC)
-    (True, False)
-    """
-    return kind in _IN_INDEX
+    BAD_CRC = (
+        "bad-crc",
+        "The bytes of a message are not those that were written: its checksum does not fit.",
+        _DAMAGED,
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
+    )
+    BAD_LENGTH = (
+        "bad-length",
+        "A message says that it has a length which is not possible, so nobody knows where it ends.",
+        _DAMAGED,
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
+    )
+    BAD_MAGIC = (
+        "bad-magic",
+        "A message says that it has another format than the one that kminilog writes.",
+        _DAMAGED,
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
+    )
+    TORN_TAIL = (
+        "torn-tail",
+        "The last message is not complete, as after a crash in the middle of a write.",
+        "`kminilog recover` or the next writer cuts it off, and keeps what it cuts in a file.",
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
+    )
+    LOST_END = (
+        "lost-end",
+        "Messages at the end of the log were on the disk, and are gone.",
+        _GONE,
+        *("error", LOG_SUFFIX, "recover", Aspect.LOG_ENDS, Effect.LOSS),
+    )
+    LOST_START = (
+        "lost-start",
+        "Messages at the beginning of the log are gone, and retention has not deleted them.",
+        _GONE,
+        *("error", LOG_SUFFIX, "verify", Aspect.LOG_STARTS, Effect.LOSS),
+    )
+    LOST_PARTITION = (
+        "lost-partition",
+        "The directory of a partition is gone, with all messages that were in it.",
+        "Put a copy of it back. Without it, nobody can write to the partition or read it.",
+        *("error", LOG_SUFFIX, "verify", Aspect.MESSAGES, Effect.LOSS),
+    )
+    OFFSET_GAP = (
+        "offset-gap",
+        "Offsets are missing between two messages: messages were lost, or never written.",
+        _LOOK_FIRST,
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
+    )
+    OFFSET_OVERLAP = (
+        "offset-overlap",
+        "An offset occurs twice, so it does not say which message is meant.",
+        _LOOK_FIRST,
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.DISORDER),
+    )
+    OFFSET_DISORDER = (
+        "offset-disorder",
+        "A message has an offset that does not fit between its neighbours.",
+        _LOOK_FIRST,
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.DISORDER),
+    )
+    NAME_BASE_MISMATCH = (
+        "name-base-mismatch",
+        "The name of a segment promises another first offset than its first message has.",
+        "A search starts in the wrong file then. Find out who renamed the file.",
+        *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.NOTHING),
+    )
+    INDEX_POSITION = (
+        "index-position",
+        "An index entry points to a byte where its message does not begin.",
+        _RUN_RECOVER,
+        *("warning", INDEX_SUFFIX, "dump", Aspect.INDEXES, Effect.NOTHING),
+    )
+    INDEX_ORDER = (
+        "index-order",
+        "The entries of an index do not ascend, or the index ends inside an entry.",
+        _RUN_RECOVER,
+        *("warning", INDEX_SUFFIX, "dump", Aspect.INDEXES, Effect.NOTHING),
+    )
+    INDEX_PAST_END = (
+        "index-past-end",
+        "An index entry points past the end of the log.",
+        _RUN_RECOVER,
+        *("warning", INDEX_SUFFIX, "dump", Aspect.INDEXES, Effect.NOTHING),
+    )
+    INDEX_SPARSE = (
+        "index-sparse",
+        "The index lacks an entry, or the whole index is missing. Searches still work, but slowly.",
+        _RUN_RECOVER,
+        *("warning", LOG_SUFFIX, "find", Aspect.INDEXES, Effect.NOTHING),
+    )
+    ORPHAN_FILE = (
+        "orphan-file",
+        "A file in the directory belongs to no segment. No reader looks at it.",
+        "`kminilog recover` removes an index without a log. Move any other file away.",
+        *("warning", INDEX_SUFFIX, "recover", Aspect.MESSAGES, Effect.NOTHING),
+    )
+    ORPHAN_PARTITION = (
+        "orphan-partition",
+        "A directory holds messages, but it belongs to no topic. No reader looks at them.",
+        "Put the settings file of its topic back, or mend it. Or move the directory away.",
+        *("error", LOG_SUFFIX, "verify", Aspect.MESSAGES, Effect.NOTHING),
+    )
+    WRONG_PARTITION = (
+        "wrong-partition",
+        "A message is in another partition than its key belongs to.",
+        "Consumers that expect all messages of a key in one partition miss it.",
+        *("error", LOG_SUFFIX, "find", Aspect.PLACEMENT, Effect.ADDITION),
+    )
+    ALTERED = (
+        "altered",
+        "A message was changed after it was written: its key or its value is another one now.",
+        "Where a source is given, both are shown side by side. The source has the right one.",
+        *("error", LOG_SUFFIX, "find", Aspect.JOBS, Effect.NOTHING),
+    )
+    MANIFEST_MISMATCH = (
+        "manifest-mismatch",
+        "The record that an ingest job left does not fit itself, or does not fit the log.",
+        _LOOK_FIRST,
+        *("error", LOG_SUFFIX, "verify", Aspect.JOBS, Effect.NOTHING),
+    )
+    MISSING = (
+        "missing",
+        "The source has a record that is not in the log.",
+        _AGAIN,
+        *("error", LOG_SUFFIX, "verify", Aspect.SOURCE, Effect.NOTHING),
+    )
+    EXTRA = (
+        "extra",
+        "The log has a message that the source does not have.",
+        "It may come from another source: then `--job` compares only what one job wrote.",
+        *("error", LOG_SUFFIX, "find", Aspect.SOURCE, Effect.ADDITION),
+    )
+    DUPLICATE = (
+        "duplicate",
+        "The log has a message more often than the source has it.",
+        "It may have been stored twice. Consumers read it twice.",
+        *("error", LOG_SUFFIX, "find", Aspect.SOURCE, Effect.ADDITION),
+    )
+    KEY_ORDER = (
+        "key-order",
+        "Two messages with one key are in another order than in the source.",
+        "Whoever takes the last message of a key takes the wrong one.",
+        *("error", LOG_SUFFIX, "find", Aspect.SOURCE, Effect.NOTHING),
+    )
+    MOVED = (
+        "moved",
+        "A message has another partition or offset than its record in the source says.",
+        "So it is after every load by a job. A copy of files has none.",
+        *("error", LOG_SUFFIX, "find", Aspect.PLACES, Effect.NOTHING),
+    )
 
 
 class Cause(NamedTuple):
@@ -133,7 +301,7 @@ class Finding(NamedTuple):
         is_known = self.partition >= 0
         file = str(TopicPartition(self.topic, self.partition)) if is_known else self.topic
         if self.segment is not None:
-            file += f"/{self.segment}{INDEX_SUFFIX if self.kind in _IN_INDEX else LOG_SUFFIX}"
+            file += f"/{self.segment}{self.kind.suffix}"
         offset = None if self.offset is None else f"offset {self.offset}"
         if self.last_offset is not None:
             offset = f"somewhere in offsets {self.offset}..{self.last_offset}"
@@ -154,15 +322,6 @@ class Finding(NamedTuple):
             "cause": self.cause and self.cause.to_json(),
             **self.sides.to_json(),
         }
-
-
-def severity(kind: FindingClass) -> str:
-    """Return "warning" for a fault that recovery repairs without any loss, else "error".
-
-    >>> severity(FindingClass.BAD_CRC), severity(FindingClass.INDEX_SPARSE)
-    ('error', 'warning')
-    """
-    return "warning" if kind in _WARNINGS else "error"
 
 
 def parse_classes(names: Collection[str]) -> frozenset[FindingClass]:
@@ -245,7 +404,7 @@ def row_of(finding: Finding, origin: Origin) -> dict[str, Any]:
     row = {
         "id": blake2b(told, digest_size=_ID_BYTES).hexdigest(),
         "class": finding.kind.value,
-        "severity": severity(finding.kind),
+        "severity": finding.kind.severity,
         "topic": finding.topic,
         "partition": finding.partition,
         "segment": finding.segment,

@@ -17,7 +17,6 @@ from kminilog.pages import grouped, is_too_long, render
 from kminilog.text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
-from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.results import ClassFindings, Results, equation, totals
 
 _VERDICTS = {
@@ -125,8 +124,6 @@ def _rendered(
         is_in_order=not any(
             results.conservation.get(name) for name in ("missing", "extra", "duplicate", "altered")
         ),
-        meaning=meaning,
-        advice=advice,
         bytes_of=bytes_of,
         has_samples_only=any(found.total > len(found.samples) for found in results.found()),
         most_samples=most_samples,
@@ -154,8 +151,7 @@ def worst(results: Results) -> str:
     """
     if results.verdict != "findings":
         return "ok" if results.verdict == "ok" else "warning"
-    found = {one.severity for one in results.found() if not one.is_allowed}
-    return "error" if "error" in found else "warning"
+    return next(one.rank for one in results.found())
 
 
 def _facts(results: Results, made: ReportOrigin | None) -> Iterator[tuple[str, object]]:
@@ -180,7 +176,7 @@ def _counted(classes: Sequence[ClassFindings]) -> str:
     found = [one for one in classes if not one.is_allowed]
     totals_of = dict.fromkeys(("error", "warning"), 0)
     for one in found:
-        totals_of[one.severity] += one.total
+        totals_of[one.rank] += one.total
     severities = ", ".join(count(total, word) for word, total in totals_of.items() if total)
     return f"{severities}: {', '.join(f'{grouped(one.total)} {one.kind}' for one in found)}."
 
@@ -241,6 +237,5 @@ def _marks(results: Results, part: Json) -> Iterator[SampleMark]:
             is_here = (sample.topic, sample.partition) == (part["topic"], part["partition"])
             if is_here and sample.offset is not None:
                 share = (sample.offset - start) / max(end - start, 1)
-                severity = "allowed" if found.is_allowed else found.severity
                 title = f"{found.kind}: {sample.place}"
-                yield SampleMark(severity, 100 * min(max(share, 0), 1), title)
+                yield SampleMark(found.rank, 100 * min(max(share, 0), 1), title)

@@ -16,7 +16,7 @@ from kminilog.storage.files import open_regular
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.text import offsets
-from kminilog.verification.findings import Finding, FindingClass, severity
+from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs
 
 _READ_BYTES = 1 << 22
@@ -67,7 +67,7 @@ def judge_digests(
     A job with another finding of a message has another digest for that reason: it gets none.
     """
     found, unjudged = list[Finding](), list[str]()
-    wrong = [one for one in findings if severity(one.kind) == "error" and one.offset is not None]
+    wrong = [one for one in findings if one.kind.severity == "error" and one.offset is not None]
     for job_id, one in jobs.untrusted():
         written = range(one.first_offset, one.next_offset)
         if not written or digests.get(job_id) == one.digest:

@@ -13,23 +13,10 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from kminilog.text import printable
-from kminilog.verification.coverage import Aspect
 from kminilog.verification.findings import FindingClass
-from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.results import ClassFindings, Results
 from kminilog.verification.text_report import report_lines
 
-_K = FindingClass
-_ASPECTS = {
-    Aspect.INDEXES: (_K.INDEX_POSITION, _K.INDEX_ORDER, _K.INDEX_PAST_END, _K.INDEX_SPARSE),
-    Aspect.LOG_STARTS: (_K.LOST_START,),
-    Aspect.LOG_ENDS: (_K.LOST_END,),
-    Aspect.JOBS: (_K.MANIFEST_MISMATCH, _K.ALTERED),
-    Aspect.PLACEMENT: (_K.WRONG_PARTITION,),
-    Aspect.SOURCE: (_K.MISSING, _K.EXTRA, _K.DUPLICATE, _K.KEY_ORDER),
-    Aspect.PLACES: (_K.MOVED,),
-}
-_ASPECT_OF = {kind: aspect for aspect, kinds in _ASPECTS.items() for kind in kinds}
 _SUITE = "kminilog verify"
 
 
@@ -62,16 +49,16 @@ def _add_class(
 ) -> None:
     case = _case(suite, name, kind.value)
     if found is None:
-        aspect = _ASPECT_OF.get(kind, Aspect.MESSAGES)
-        if aspect not in results.checked:
-            whys = (one.in_words() for one in results.unchecked if one.what == aspect)
-            _add(case, "skipped", "unchecked", printable(next(whys, f"{aspect}: not checked")), "")
+        if kind.aspect not in results.checked:
+            whys = (one.in_words() for one in results.unchecked if one.what == kind.aspect)
+            why = next(whys, f"{kind.aspect}: not checked")
+            _add(case, "skipped", "unchecked", printable(why), "")
     elif found.is_allowed:
         _add(case, "skipped", "allowed", f"allowed: {found.total} {kind}", "")
     else:
-        words = f"{found.total} {kind}: {meaning(kind)}"
-        text = "\n".join([*_places(found), advice(kind)])
-        _add(case, "failure", found.severity, words, text)
+        words = f"{found.total} {kind}: {kind.meaning}"
+        text = "\n".join([*_places(found), kind.advice])
+        _add(case, "failure", found.rank, words, text)
 
 
 def _places(found: ClassFindings) -> Iterator[str]:

@@ -23,7 +23,7 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.text import offsets
-from kminilog.verification.findings import Finding, FindingClass, severity
+from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.summaries import Placement, SegmentSummary
 
 UNKNOWN_PARTITION = -1
@@ -237,7 +237,7 @@ def compare(
     fingerprints were not compared, as texts. O(ranges * findings).
     """
     stored = _summed(row for segment in segments for row in segment.fingerprints)
-    wrong = [found for found in findings if severity(found.kind) == "error"]
+    wrong = [found for found in findings if found.kind.severity == "error"]
     altered, unjudged = [], list[tuple[str, int, int]]()
     for job_id, first, count, total in jobs.ranges():
         if stored.get(first) == (count, total):

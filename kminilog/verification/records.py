@@ -58,8 +58,8 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.topics import Topic
-from kminilog.verification.coverage import Aspect, Unchecked
-from kminilog.verification.findings import Finding
+from kminilog.verification.coverage import Unchecked
+from kminilog.verification.findings import Aspect, Finding
 from kminilog.verification.last_ok import NO_TRUST, Rules, Trust
 from kminilog.verification.manifest_checks import (
     UNKNOWN_PARTITION,

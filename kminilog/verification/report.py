@@ -14,9 +14,9 @@ from kminilog.pages import framed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
-from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
+from kminilog.verification.coverage import NO_SOURCE, Unchecked, coverage_of
 from kminilog.verification.finding_parts import AllFindings, EveryFinding
-from kminilog.verification.findings import Finding, FindingClass, parse_classes, severity
+from kminilog.verification.findings import Aspect, Finding, FindingClass, parse_classes
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.last_ok import Trust, on_trust
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
@@ -126,7 +126,7 @@ class Report(Results):
         ]
         return {
             "class": kind.value,
-            "severity": severity(kind),
+            "severity": kind.severity,
             "count": count,
             "samples": samples,
         }

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 from kminilog.verification.commands import showing_command
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
-from kminilog.verification.coverage import Aspect, Unchecked
-from kminilog.verification.findings import Finding, FindingClass, Tally, severity
+from kminilog.verification.coverage import Unchecked
+from kminilog.verification.findings import Aspect, Finding, FindingClass, Tally
 from kminilog.verification.summaries import readable_in_words
 
-_SEVERITIES = ("error", "warning")
 _TOTALS = (("segment_count", "segment"), ("message_count", "whole message"), ("size_bytes", "byte"))
 
 
@@ -51,9 +50,9 @@ class ClassFindings(NamedTuple):
     is_allowed: bool
 
     @property
-    def severity(self) -> str:
-        """ "error" or "warning"."""
-        return severity(self.kind)
+    def rank(self) -> str:
+        """ "error" or "warning"; "allowed", if the user allows it."""
+        return "allowed" if self.is_allowed else self.kind.severity
 
     @property
     def uncaused(self) -> list[Finding]:
@@ -106,7 +105,7 @@ class Results:
             ClassFindings(kind, count, self.tally.samples(kind), kind in self.allowed)
             for kind, count in self.tally.counts().items()
         ]
-        return sorted(classes, key=lambda f: (f.is_allowed, _SEVERITIES.index(f.severity)))
+        return sorted(classes, key=lambda found: (found.is_allowed, found.kind.severity))
 
     def consequences(self, sample: Finding) -> list[Finding]:
         """Return the samples whose certain or possible cause is this one."""

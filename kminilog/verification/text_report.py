@@ -73,8 +73,7 @@ def totals_line(reports: Sequence[Results]) -> str:
     """
     numbers: dict[str, int] = {}
     for found in [found for results in reports for found in results.found()]:
-        name = "allowed" if found.is_allowed else found.severity
-        numbers[name] = numbers.get(name, 0) + found.total
+        numbers[found.rank] = numbers.get(found.rank, 0) + found.total
     said = [f"{n} allowed" if name == "allowed" else count(n, name) for name, n in numbers.items()]
     held = totals([partition for results in reports for partition in results.partitions])
     in_all = ", ".join(f"{number} {unit}" for number, unit in held)
@@ -83,7 +82,7 @@ def totals_line(reports: Sequence[Results]) -> str:
 
 def _findings(results: Results, width: int) -> Iterator[str]:
     classes = results.found()
-    heads = [(found.kind.value, found.severity, str(found.total)) for found in classes]
+    heads = [(found.kind.value, found.kind.severity, str(found.total)) for found in classes]
     widths = [max(map(len, column)) for column in zip(*heads, strict=True)]
     for found, (name, severity, number) in zip(classes, heads, strict=True):
         head = f"{name:{widths[0]}}  {severity:{widths[1]}}  {number:>{widths[2]}}"

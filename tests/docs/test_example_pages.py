@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.verification.findings import FindingClass, severity
+from tests.support.docs import findings_table
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ["producer", "cluster", "consumer", "verification"]
@@ -60,7 +60,7 @@ def test_cluster_by_hand_page_shows_what_its_commands_print(tmp_path, monkeypatc
             assert (command, result.output) == (command, printed)
 
 
-def test_verification_page_names_every_class_with_its_severity():
-    page = (DOCS / "verification.md").read_text()
-    rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning) \|", page, re.MULTILINE)
-    assert rows == [(kind.value, severity(kind)) for kind in FindingClass]
+def test_verification_page_has_the_table_of_classes():
+    assert findings_table.PAGE.read_text() == findings_table.page(), (
+        "write it anew: python -m tests.support.docs.findings_table"
+    )

@@ -6,7 +6,6 @@ from kminilog.verification.findings import (
     FindingClass,
     Tally,
     parse_classes,
-    severity,
 )
 from kminilog.verification.report import Report
 
@@ -70,7 +69,7 @@ def test_findings_as_json_have_the_fields_of_the_contract():
 
 
 def test_severity_is_warning_only_for_what_can_be_rebuilt():
-    warnings = {kind.value for kind in FindingClass if severity(kind) == "warning"}
+    warnings = {kind.value for kind in FindingClass if kind.severity == "warning"}
     assert warnings == {
         "index-position",
         "index-order",

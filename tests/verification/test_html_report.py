@@ -13,7 +13,6 @@ from kminilog.verification.both_sides import KeyValue, both_sides
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.html_report import ReportOrigin
-from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.report import Report
 from tests.support.browser import Page
 
@@ -248,7 +247,7 @@ def test_page_is_well_formed_with_any_text(words):
 def test_page_says_what_each_class_means_in_plain_words(many):
     words = words_of(many.to_html())
     for kind in FindingClass:
-        for sentence in (meaning(kind), advice(kind)):
+        for sentence in (kind.meaning, kind.advice):
             assert sentence.endswith(".")
             assert sentence.count("`") % 2 == 0
             assert sentence.replace("`", "") in words, kind

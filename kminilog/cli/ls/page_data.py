@@ -34,7 +34,7 @@ from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import LOG_SUFFIX, TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, known_offsets, parse_checkpoint
 from kminilog.storage.files import read_regular
 from kminilog.storage.log_dir import LogDir
@@ -42,8 +42,8 @@ from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import quoted
-from kminilog.verification.coverage import Aspect, Unchecked
-from kminilog.verification.findings import Cause, Finding, is_in_index, severity
+from kminilog.verification.coverage import Unchecked
+from kminilog.verification.findings import Aspect, Cause, Finding
 from kminilog.verification.html_report import headline, worst
 from kminilog.verification.report import Report, verify_storage
 from kminilog.verification.summaries import readable_in_words
@@ -96,7 +96,7 @@ class _Place(NamedTuple):
     def has_unkept_errors(self) -> bool:
         """Tell if `verify` has found errors of which it keeps no sample."""
         return any(
-            total > len(report.tally.samples(kind)) and severity(kind) == "error"
+            total > len(report.tally.samples(kind)) and kind.severity == "error"
             for report in self.verified.reports.values()
             for kind, total in report.tally.counts().items()
         )
@@ -311,7 +311,7 @@ def _findings(place: _Place) -> dict[str, list[FindingLook]]:
                 findings[str(partition)].append(
                     FindingLook(
                         kind=kind,
-                        severity=severity(kind),
+                        severity=kind.severity,
                         partition=str(partition),
                         place=where + sample.place,
                         detail=sample.detail,
@@ -344,7 +344,7 @@ def _in_segments(report: Report | None, partition: TopicPartition) -> dict[str, 
 
 def _in_log(findings: Iterable[Finding]) -> int | None:
     """Return the first byte of a `.log` that a finding is about; None if there is none."""
-    found = (one.position for one in findings if not is_in_index(one.kind))
+    found = (one.position for one in findings if one.kind.suffix == LOG_SUFFIX)
     return min((at for at in found if at is not None), default=None)
 
 
@@ -367,7 +367,7 @@ def _segment(
         tuple(base_offset + entry.relative_offset for entry in entries),
         count,
         _in_log(findings),
-        any(severity(each.kind) == "error" for each in findings)
+        any(each.kind.severity == "error" for each in findings)
         or (place.has_unkept_errors and count > len(findings)),
         checked.get("message_count") if is_damaged else None,
     )

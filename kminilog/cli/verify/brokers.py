@@ -12,7 +12,8 @@ from kminilog.cli.shared.output import warn_all, width, write_document, write_li
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.text import indented, printable, wrap
-from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.coverage import Unchecked
+from kminilog.verification.findings import Aspect
 from kminilog.verification.report import Report
 from kminilog.verification.text_report import totals_line
 

@@ -18,9 +18,9 @@ from kminilog.explain.recording import Recording
 from kminilog.explain.stretches import read_range
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KEY_START, SIZE_END
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
+from kminilog.format.names import INDEX_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.log_dir import LogDir
-from kminilog.verification.findings import Finding, is_in_index
+from kminilog.verification.findings import Finding
 
 _SHOWN_BYTES = 64
 _LONGEST_BYTES = 1 << 24
@@ -42,8 +42,8 @@ def damaged_bytes(log_dir: LogDir) -> Callable[[Finding], list[BytesTable]]:
 
 def _tables(log_dir: LogDir, finding: Finding, base_offset: int, start: int) -> list[BytesTable]:
     partition = TopicPartition(finding.topic, finding.partition)
-    of_index = is_in_index(finding.kind)
-    name = segment_name(base_offset) + (INDEX_SUFFIX if of_index else LOG_SUFFIX)
+    of_index = finding.kind.suffix == INDEX_SUFFIX
+    name = segment_name(base_offset) + finding.kind.suffix
     size_bytes = _SHOWN_ENTRIES_BYTES if of_index else _SHOWN_BYTES
     path = log_dir.directory(partition) / name
     if differs := _first_difference(finding):

@@ -17,8 +17,8 @@ from kminilog.jobs.accounting.findings_file import FindingsFile, every_finding
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
-from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
-from kminilog.verification.findings import parse_classes
+from kminilog.verification.coverage import NO_SOURCE, Unchecked
+from kminilog.verification.findings import Aspect, parse_classes
 from kminilog.verification.last_ok import OkOptions, read_trust, record_ok
 from kminilog.verification.orphans import topics_to_check
 from kminilog.verification.records import SmallFiles, read_small_files

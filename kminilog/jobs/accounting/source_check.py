@@ -63,10 +63,10 @@ from kminilog.storage.log_file import message_at
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.both_sides import BothSides, KeyValue, both_sides
-from kminilog.verification.causes import DAMAGE, LOSSES, cause_at, cause_in_source, cause_of
+from kminilog.verification.causes import DAMAGE, cause_at, cause_in_source, cause_of
 from kminilog.verification.conservation import holds
-from kminilog.verification.coverage import Aspect, Unchecked
-from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.coverage import Unchecked
+from kminilog.verification.findings import Aspect, Finding, FindingClass, Tally
 from kminilog.verification.report import Report
 
 # ---- the account, in one pass or two
@@ -369,12 +369,11 @@ def _findings(
     shown: ShownSamples,
 ) -> list[Finding]:
     """Return a finding for each sample; the last one of a class stands for the rest of it."""
-    losses = [found for found in damage if found.kind in LOSSES]
     findings = []
     for kind in DETAILS:
         if kind in account.groups:
             total, samples = account.groups[kind]
-            found = [_finding(topic, kind, sample, locators, losses) for sample in samples]
+            found = [_finding(topic, kind, sample, locators, damage) for sample in samples]
             if kind in SHOWN_KINDS:
                 pairs = zip(found, samples, strict=True)
                 found = [one._replace(sides=shown.both_sides(sample)) for one, sample in pairs]
@@ -388,10 +387,10 @@ def _finding(
     kind: FindingClass,
     sample: Sample,
     locators: Locators,
-    losses: Sequence[Finding],
+    damage: Sequence[Finding],
 ) -> Finding:
     found = finding_of(topic.name, kind, sample)
-    cause = cause_of(sample.slot, losses) if sample.slot and not sample.stored else None
+    cause = cause_of(sample.slot, damage) if sample.slot and not sample.stored else None
     return found._replace(source=sample.source and locators[sample.source], cause=cause)
 
 
