@@ -17,7 +17,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from kminilog.text import count, printable
+from kminilog.text import agreeing, count, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -91,7 +91,13 @@ def _environment() -> "Environment":
         keep_trailing_newline=True,
     )
     del found.filters["safe"]
-    found.filters |= {"grouped": grouped, "counted": counted, "code": _code, "script": _script}
+    found.filters |= {
+        "grouped": grouped,
+        "counted": counted,
+        "agreeing": agreeing,
+        "code": _code,
+        "script": _script,
+    }
     found.filters |= {"sha256": _digest, "short": _short, "plain": _plain, "words": _words}
     found.filters["srcdoc"] = _srcdoc
     for name in ("picture.css", "pages.css", "viewer.js", "beside.js"):

@@ -32,7 +32,7 @@ _WORDS = re.compile(f"( +|[^ {_FILL}]{_FILL})")  # a Chinese text may break at e
 _CONTINUED = " \\"  # ends a line of a command that goes on, as a shell takes it
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # a word of a command, which stays whole
 _BLANK_IN_WORD = "\x01"
-_OF_ONE = {"are": "is", "were": "was", "have": "has"}
+_OF_ONE = {"are": "is", "were": "was", "have": "has", "they": "it", "them": "it"}
 _WITH_IES, _WITH_ES = re.compile("[^aeiou]y$"), re.compile("(s|x|o|ch|sh)$")
 FIT_COLUMNS = 80
 SHOWN_BYTES = 200  # of a key or value in a line of text
@@ -218,15 +218,25 @@ def count(number: int, singular: str, verb: str = "") -> str:
     >>> count(1, "key", "are"), count(2, "key", "are")
     ('1 key is', '2 keys are')
     """
-    noun = singular if number == 1 else _with_s(singular)
-    return f"{number} {noun} {agreeing(verb, number)}".rstrip()
+    return f"{number} {noun(singular, number)} {agreeing(verb, number)}".rstrip()
+
+
+def noun(singular: str, number: int) -> str:
+    """Return a noun as it stands after a number.
+
+    >>> noun("byte", 1), noun("byte", 0)
+    ('byte', 'bytes')
+    """
+    return singular if number == 1 else _with_s(singular)
 
 
 def agreeing(verb: str, number: int) -> str:
-    """Return a verb as it stands after so many things; `verb` is its plural.
+    """Return a verb, or a pronoun, as it stands for so many things; `verb` is its plural.
 
     >>> agreeing("go", 1), agreeing("differ", 1), agreeing("were", 1), agreeing("go", 0)
     ('goes', 'differs', 'was', 'go')
+    >>> agreeing("they", 1), agreeing("them", 2)
+    ('it', 'them')
     """
     return verb if number != 1 or not verb else _OF_ONE.get(verb) or _with_s(verb)
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from kminilog.format.names import TopicPartition
 from kminilog.storage.cuts import Cut, Reason
 from kminilog.storage.log_ends import Loss
-from kminilog.text import offsets
+from kminilog.text import agreeing, offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs, mismatch
 from kminilog.verification.summaries import SegmentSummary
@@ -116,7 +116,7 @@ def _with_end(found: Finding, end: int, jobs: PartitionJobs) -> Finding:
 def _lost_before(cut: Cut, end: int) -> Finding:
     gone = range(cut.first_offset, cut.next_offset)
     again = max(min(end, gone.stop) - gone.start, 0)
-    which = f"{again} of them {'has' if again == 1 else 'have'}"
+    which = f"{again} of them {agreeing('have', again)}"
     if len(gone) == 1:
         which = "it has" if again else "it has not"
     detail = f"{offsets(gone, 'were')} {_LOST[cut.reason]}; {which} been given out again"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from kminilog.pages import grouped, is_too_long, render
-from kminilog.text import count
+from kminilog.text import agreeing, count, noun
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
 from kminilog.verification.results import ClassFindings, Results, equation, totals
@@ -113,7 +113,7 @@ def _rendered(
         "report.html",
         results=results,
         fits=fits,
-        title=f"Topic{'s' * (len(names) > 1)} {', '.join(names)}" if names else "No topic",
+        title=f"{noun('Topic', len(names))} {', '.join(names)}" if names else "No topic",
         topics=", ".join(names) or "no topic",
         said=headline(results),
         severity=worst(results),
@@ -185,8 +185,8 @@ def _missing(results: Results) -> str:
     missing = results.conservation.get("missing")
     if not missing:
         return ""
-    source, verb = grouped(results.conservation["source"]), "is" if missing == 1 else "are"
-    return f"{grouped(missing)} of {source} records {verb} missing. "
+    of_all = f"{grouped(missing)} of {grouped(results.conservation['source'])} records"
+    return f"{of_all} {agreeing('are', missing)} missing. "
 
 
 def _worst_first(items: Sequence[Item], row_of: Callable[[Item], Json], most: int) -> list[Item]:

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entry, is_due
 from kminilog.format.names import MAX_OFFSET
+from kminilog.text import agreeing
 from kminilog.verification.findings import FindingClass
 
 _NO_ENTRY = MAX_OFFSET + 1
@@ -69,7 +70,7 @@ def _slots(entries: bytes) -> tuple[list[int], int]:
 
 
 def _nor_more(count: int) -> str:
-    return f", nor {'does' if count == 1 else 'do'} {count} more" if count else ""
+    return f", nor {agreeing('do', count)} {count} more" if count else ""
 
 
 class IndexCheck:

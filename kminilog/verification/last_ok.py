@@ -39,6 +39,7 @@ from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from kminilog.text import count
 from kminilog.verification.summaries import SegmentSummary
 
 VERIFIED_DIR = ".verified"
@@ -242,7 +243,7 @@ def on_trust(partitions: Sequence[LastOk]) -> str:
     """Return what was taken on trust, in words; `partitions` are those of one topic, not none."""
     messages = sum(one.message_count for last in partitions for one, _ in last.segments)
     read = formatdate(min(last.read_ms for last in partitions) / 1000, usegmt=True)
-    where = "1 partition" if len(partitions) == 1 else f"{len(partitions)} partitions"
+    where = count(len(partitions), "partition")
     return (
         f"{messages} messages in {where} are taken on trust: each was read, and ok, at {read} or "
         f"later; damage since then is not seen, without --since-last it is"

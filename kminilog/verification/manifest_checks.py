@@ -22,7 +22,7 @@ from itertools import pairwise
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
-from kminilog.text import offsets
+from kminilog.text import agreeing, count, offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.summaries import Placement, SegmentSummary
 
@@ -239,11 +239,11 @@ def compare(
     stored = _summed(row for segment in segments for row in segment.fingerprints)
     wrong = [found for found in findings if found.kind.severity == "error"]
     altered, unjudged = [], list[tuple[str, int, int]]()
-    for job_id, first, count, total in jobs.ranges():
-        if stored.get(first) == (count, total):
+    for job_id, first, written, total in jobs.ranges():
+        if stored.get(first) == (written, total):
             continue
-        end, found_count = first + count, stored.get(first, (0, 0))[0]
-        if found_count == count and not any(_concerns(f, first, end, segments) for f in wrong):
+        end, found_count = first + written, stored.get(first, (0, 0))[0]
+        if found_count == written and not any(_concerns(f, first, end, segments) for f in wrong):
             altered.append(_altered(topic_partition, job_id, range(first, end), segments))
         elif unjudged and unjudged[-1][0] == job_id and unjudged[-1][2] == first:
             unjudged[-1] = job_id, unjudged[-1][1], end
@@ -259,9 +259,9 @@ def compare(
 def _summed(rows: Iterable[Sequence[int]]) -> dict[int, tuple[int, int]]:
     """Return how many messages of each range there are, and their fingerprint, by first offset."""
     found: dict[int, tuple[int, int]] = {}
-    for first, count, total in rows:
+    for first, messages, total in rows:
         before = found.get(first, (0, 0))
-        found[first] = (before[0] + count, (before[1] + total) % 2**64)
+        found[first] = (before[0] + messages, (before[1] + total) % 2**64)
     return found
 
 
@@ -286,8 +286,8 @@ def unaccounted(jobs: PartitionJobs, start: int, end: int) -> list[str]:
         known = max(known, staged.next_offset)
     found.append(range(known, end))
     return [
-        f"{len(gap)} message{'s' * (len(gap) > 1)} ({offsets(gap)}): no job wrote "
-        f"{'them' if len(gap) > 1 else 'it'}, and no other writer is on record"
+        f"{count(len(gap), 'message')} ({offsets(gap)}): no job wrote "
+        f"{agreeing('them', len(gap))}, and no other writer is on record"
         for gap in found
         if gap
     ]

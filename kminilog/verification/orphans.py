@@ -12,6 +12,7 @@ from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic
+from kminilog.text import count
 from kminilog.verification.findings import Finding, FindingClass
 
 
@@ -54,5 +55,5 @@ def _detail(log_dir: LogDir, partition: TopicPartition) -> str:
         partitions = log_dir.topic(partition.topic).partitions
     except UnknownTopicOrPartitionError:
         return f"it holds messages, but there is no {file}; put that back, or move this away"
-    has = f"{partitions} partition{'s' * (partitions != 1)}"
+    has = count(partitions, "partition")
     return f"it holds messages, but by {file} the topic has {has}; mend that, or move this away"

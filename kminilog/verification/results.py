@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kminilog.text import noun
 from kminilog.verification.commands import showing_command
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import Unchecked
@@ -129,7 +130,7 @@ def totals(partitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
     """
     sums = [(sum(part[name] for part in partitions), unit) for name, unit in _TOTALS]
     counted = [(len(partitions), "partition"), *sums]
-    return [(number, unit if number == 1 else f"{unit}s") for number, unit in counted]
+    return [(number, noun(unit, number)) for number, unit in counted]
 
 
 def equation(conservation: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from kminilog.text import (
     QUIET,
     Span,
     StyledText,
+    agreeing,
     columns,
     count,
     printable,
@@ -101,7 +102,8 @@ def _samples(results: Results, found: ClassFindings, width: int) -> Iterator[str
         for one in results.consequences(sample):
             yield from _consequence(one, width)
     if caused := len(found.samples) - len(found.uncaused):
-        yield f"    {caused} shown where {'it comes' if caused == 1 else 'they come'} from"
+        they_come = f"{agreeing('they', caused)} {agreeing('come', caused)}"
+        yield f"    {caused} shown where {they_come} from"
     if found.total > len(found.samples):
         yield f"    and {found.total - len(found.samples)} more"
 
