@@ -29,8 +29,8 @@ from pyspark.sql import SparkSession
 
 from bench.ingesting import make_source
 from bench.timing import ratio, rounds_of_each
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source

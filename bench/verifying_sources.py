@@ -36,8 +36,8 @@ from bench.ingesting_formats import KEYS, PARTITIONS, REGEX, make_source, values
 from bench.timing import Work, ratio, rounds_of_each, seconds_of_each
 from kminilog.cli.shared.engines import LOCAL_BYTES
 from kminilog.format.message import Message, encode
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source

@@ -17,7 +17,7 @@ in the directory meanwhile is no finding. Source: ours.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -34,24 +34,20 @@ from kminilog.format.names import (
 )
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.compaction import are_joined
-from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.segment import Segment
-from kminilog.storage.topics import Topic
 from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.job_digests import judge_digests, read_digests
 from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
-from kminilog.verification.records import SmallFiles
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import (
     CheckSegment,
     PartitionSummary,
     SegmentRow,
     SegmentSummary,
-    check_for,
 )
 from kminilog.verification.swaps import name_swaps
 
@@ -83,7 +79,7 @@ def check_partition(
         try:
             segments = reader.segments()
         except (LogDirError, OSError) as error:
-            return join_segments(reader, [], jobs, failure=error)
+            return join_segments(reader, [], jobs, failure=in_words(error))
         if is_full:
             jobs = replace(jobs, digests=read_digests(reader, jobs.untrusted()))
         check = partial(_check, check_segment, reader.topic_partition, jobs, jobs.borders)
@@ -126,43 +122,17 @@ def was_compacted(
     return False
 
 
-def check_partitions(
-    log_dir: LogDir,
-    topics: Iterable[Topic],
-    records: SmallFiles,
-    *,
-    check_segment: CheckSegment = check_segment,
-    strict_index: bool = False,
-    is_full: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> Iterator[PartitionSummary]:
-    """Yield what `check_partition` returns for each partition, in the order of `topics`.
-
-    Read `records` before this call: then all messages that they name are in place. Without
-    `strict_index`, an index of the kafka dialect may lack entries that Kafka would not have
-    written. `progress` gets a line for each partition.
-    """
-    for topic in topics:
-        check = check_for(topic.dialect, check_segment, strict_index=strict_index)
-        written = zip(topic.all_partitions(), records.partitions_of(topic), strict=True)
-        for topic_partition, jobs in written:
-            if progress:
-                progress(f"checking {topic_partition}")
-            reader = log_dir.reader(topic_partition)
-            yield check_partition(reader, jobs, check_segment=check, is_full=is_full)
-
-
 def join_segments(
     reader: PartitionReader,
     summaries: Sequence[SegmentSummary],
     jobs: PartitionJobs | None = None,
     *,
-    failure: Exception | None = None,
+    failure: str | None = None,
 ) -> PartitionSummary:
     """Check the segments of a partition together, and the names in its directory.
 
     Ignores segments that retention has deleted meanwhile. The summaries must have the fingerprints
-    between the borders of the `jobs`. `failure` is the error if the segments could not be listed:
+    between the borders of the `jobs`. `failure` says why the segments could not be listed:
     then nothing was checked, even if listing works again. O(segments + findings).
     """
     jobs = jobs or PartitionJobs()
@@ -245,11 +215,11 @@ def _with_records_now(
 
 
 def _list_directory(
-    reader: PartitionReader, failure: Exception | None
+    reader: PartitionReader, failure: str | None
 ) -> tuple[set[str], dict[str, str], list[str]]:
     """Return all names in a directory, why each that should not be there is wrong, and why nothing
     was checked."""
-    unchecked = [in_words(failure)] if failure else []
+    unchecked = [failure] if failure else []
     try:
         return *_names_and_strays(reader), unchecked
     except OSError as error:

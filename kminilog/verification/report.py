@@ -6,7 +6,6 @@ on the JSON form, so it is a contract. Source: ours.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from kminilog.errors import KMiniLogError
@@ -20,11 +19,16 @@ from kminilog.verification.findings import Aspect, Finding, FindingClass, parse_
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.last_ok import Trust, on_trust
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
-from kminilog.verification.partition_checks import check_partitions
+from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.results import Results
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.summaries import CheckSegment, PartitionSummary, SegmentSummary
+from kminilog.verification.summaries import (
+    CheckSegment,
+    PartitionSummary,
+    SegmentSummary,
+    check_for,
+)
 from kminilog.verification.text_report import report_lines
 
 
@@ -156,7 +160,7 @@ def verify_storage(
     *,
     partitioner: str | None = None,
     allow: Collection[str] = (),
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
     check_segment: CheckSegment = check_segment,
 ) -> Report:
     """Check all stored files of some topics, or of all topics, in one process; return the report.
@@ -178,11 +182,13 @@ def verify_storage(
         "engine": "local",
     }
     report = Report(scope, allowed=allowed)
-    summaries = check_partitions(
-        log_dir, found, records, check_segment=check_segment, progress=progress
-    )
     for topic in found:
-        report.add_topic(topic, islice(summaries, topic.partitions))
+        check = check_for(topic.dialect, check_segment, strict_index=False)
+        summaries = []
+        for reader, jobs in zip(log_dir.readers(topic), records.partitions_of(topic), strict=True):
+            progress(f"checking {reader.topic_partition}")
+            summaries.append(check_partition(reader, jobs, check_segment=check))
+        report.add_topic(topic, summaries)
     report.add_small_files(records)
     report.add_orphans(log_dir, topics)
     report.add_broken(broken)

@@ -229,7 +229,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        (["verify", "--engine", "spark"], "kminilog.jobs.spark.verify.engine.check_partitions"),
+        (["verify", "--engine", "spark"], "kminilog.jobs.accounting.job.check_partitions"),
         (
             ["ingest", "lines.txt", "--topic", "new", "--engine", "spark"],
             "kminilog.jobs.spark.ingest.plans.stage",

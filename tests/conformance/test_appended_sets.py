@@ -9,8 +9,8 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

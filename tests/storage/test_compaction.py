@@ -20,8 +20,8 @@ from kminilog.columns.staged_logs import seal
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.settings import TopicSettings
 from kminilog.storage import compaction
 from kminilog.storage.compaction import compact, plan_compaction, runs_to_join

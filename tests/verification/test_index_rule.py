@@ -13,8 +13,8 @@ from kminilog.clock import ManualClock
 from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

@@ -14,8 +14,8 @@ from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting import source_check
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source

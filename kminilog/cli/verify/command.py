@@ -235,8 +235,8 @@ def _verify(
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
+    from kminilog.jobs.accounting.engine import LocalEngine
     from kminilog.jobs.accounting.job import verify_with
-    from kminilog.jobs.accounting.local_engine import LocalEngine
 
     with working("Verifying") as at:
         engine = LocalEngine(interruptible_anywhere(segment_check()), at)

@@ -1,6 +1,6 @@
 """Verification: the storage checks, and the account of a source, by any engine.
 
-    storage   check_segment in tasks, join_segments in the driver: the findings of `verify_storage`
+    storage   segments checked in tasks, joined in the driver (storage_checks.py)
     source    every record stored exactly once, in order per key (source_check.py)
 
 Only summaries, sums, counts and samples reach the caller. Source: ours.
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError, SourceError, in_words
+from kminilog.jobs.accounting.engine import Engine
 from kminilog.jobs.accounting.findings_file import FindingsFile, every_finding
+from kminilog.jobs.accounting.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
@@ -25,12 +27,11 @@ from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.report import Report
 
 if TYPE_CHECKING:
-    from kminilog.jobs.accounting.engine import Engine
     from kminilog.jobs.source.description import Source
 
 
 def verify_with(
-    engine: "Engine",
+    engine: Engine,
     clock: Clock,
     log_dir: LogDir,
     topics: Sequence[str],
@@ -76,10 +77,12 @@ def verify_with(
         report.add_trust(records.trust)
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None
-        checks = {"strict_index": strict_index, "is_full": full}
-        summaries = engine.check(log_dir, chosen, records, **checks, rest=rest)
-        for topic in chosen:
-            report.add_topic(topic, islice(summaries, topic.partitions))
+        engine.check_access(log_dir.path)
+        with engine.at(str(log_dir.path)) as here:
+            checks = {"strict_index": strict_index, "is_full": full}
+            summaries = check_partitions(here, log_dir, chosen, records, **checks, rest=rest)
+            for topic in chosen:
+                report.add_topic(topic, islice(summaries, topic.partitions))
         report.add_small_files(records)
         report.add_orphans(log_dir, topics or (found if manifest else ()))
         if against:
@@ -115,7 +118,7 @@ def _record(
 
 
 def _compare(
-    engine: "Engine",
+    engine: Engine,
     log_dir: LogDir,
     topic: Topic,
     against: "Source",

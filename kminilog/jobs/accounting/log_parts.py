@@ -17,13 +17,12 @@ import pyarrow as pa
 from kminilog.columns.message_batches import messages_between
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.rows import Bits
+from kminilog.jobs.accounting.storage_checks import places_of
 from kminilog.jobs.source.tasks import task_groups
 from kminilog.storage.compaction import where_is
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
-from kminilog.verification.summaries import SegmentSummary
 
 Ranges = Mapping[int, list[tuple[int, int]]]
 """By partition: first and next offset of what is wanted."""
@@ -42,18 +41,6 @@ class Part(NamedTuple):
         return self.base_offsets[0]
 
 
-class SegmentPlace(NamedTuple):
-    """A segment, and how much work it is; 0 if its size cannot be read.
-
-    Its first bytes need not be read if their summary is `known`.
-    """
-
-    topic_partition: TopicPartition
-    base_offset: int
-    size_bytes: int
-    known: SegmentSummary | None = None
-
-
 def ranges_of(topic: Topic, job: Manifest) -> Ranges:
     """Return what a job has written; a manifest may name partitions that are not there."""
     found: dict[int, list[tuple[int, int]]] = {}
@@ -62,23 +49,6 @@ def ranges_of(topic: Topic, job: Manifest) -> Ranges:
             written = staged.first_offset, staged.next_offset
             found.setdefault(staged.partition, []).append(written)
     return found
-
-
-def places_of(log_dir: LogDir, topic_partition: TopicPartition) -> list[SegmentPlace]:
-    """Return the segments of a partition, to divide among tasks. O(segments).
-
-    Why a segment cannot be read is for the task to say that reads it. Raises LogDirError and
-    OSError if the partition cannot be listed.
-    """
-    segments = log_dir.reader(topic_partition).segments()
-    return [SegmentPlace(topic_partition, one.base_offset, _size_bytes(one)) for one in segments]
-
-
-def _size_bytes(segment: Segment) -> int:
-    try:
-        return segment.file_bytes
-    except OSError:  # retention has deleted it meanwhile, or it is no regular file
-        return 0
 
 
 def parts_of(

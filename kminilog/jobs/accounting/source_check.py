@@ -19,8 +19,10 @@ ours.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.jobs.accounting.account import (
@@ -32,17 +34,17 @@ from kminilog.jobs.accounting.account import (
     merged,
 )
 from kminilog.jobs.accounting.account import Groups as PairGroups
-from kminilog.jobs.accounting.checksum_pass import ChecksumPass
-from kminilog.jobs.accounting.engine import Engine, Groups, Reader
+from kminilog.jobs.accounting.checksum_pass import ChecksumPass, Compared
+from kminilog.jobs.accounting.engine import Engine, Move, Side
 from kminilog.jobs.accounting.expected import ExpectedPartition, recorded_paths
-from kminilog.jobs.accounting.log_parts import parts_of, ranges_of
+from kminilog.jobs.accounting.log_parts import Part, parts_of, ranges_of
 from kminilog.jobs.accounting.pair_lines import DETAILS, PairLines, finding_of
 from kminilog.jobs.accounting.rejections import Rejections, quarantine_files
-from kminilog.jobs.accounting.row_join import RowJoin
-from kminilog.jobs.accounting.rows import Bits, Counted
+from kminilog.jobs.accounting.row_join import Judged, RecordReader, RowJoin, joined
+from kminilog.jobs.accounting.rows import Bits, Counted, Item
 from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
-from kminilog.jobs.source.columns import AnyColumns
+from kminilog.jobs.source.columns import AnyColumns, Columns
 from kminilog.jobs.source.description import (
     DATAFRAME,
     Place,
@@ -57,7 +59,7 @@ from kminilog.jobs.source.pieces import content_digest, lines_in_front
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.reading_again import records_at
 from kminilog.jobs.source.source_files import SourceFile
-from kminilog.jobs.source.tasks import LocalTasks
+from kminilog.jobs.source.tasks import TASKS_PER_CORE, LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_file import message_at
 from kminilog.storage.publish.manifests import Manifest
@@ -79,10 +81,80 @@ Bounds = Mapping[int, tuple[int, int]]
 Shown = Collection[tuple[int, int]]
 
 
+class Reading(NamedTuple):
+    """What tasks read of a source, None of a DataFrame, and what they read of a log."""
+
+    columns: AnyColumns | None
+    records: Sequence[Any] | None
+    parts: Sequence[Sequence[Part]]
+
+    def sides(self, step: ChecksumPass | RowJoin, told: Callable[[str], object]) -> Sequence[Side]:
+        """Return both sides, as a step reads them."""
+        log = Side(self.parts, partial(_messages, step, told))
+        if self.columns is None:
+            assert isinstance(step, RowJoin), "nobody sums a DataFrame"
+            return Side(None, RecordReader(step).read), log
+        return Side(self.records, partial(_records, step, told, self.columns)), log
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes both sides have, as far as that is known."""
+        log_bytes = sum(sum(part.sizes) for group in self.parts for part in group)
+        return log_bytes + (self.columns.size_bytes if self.columns else 0)
+
+
+def _records(
+    step: ChecksumPass | RowJoin,
+    told: Callable[[str], object],
+    columns: Columns[Any],
+    items: Iterable[Any],
+) -> Iterator[Item]:
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in columns.read([*items]):
+            told(f"reading {batch.num_rows} records")
+            yield batch
+
+    return step.read_records(batches())
+
+
+def _messages(
+    step: ChecksumPass | RowJoin, told: Callable[[str], object], parts: Iterable[Part]
+) -> Iterator[Item]:
+    for part in parts:
+        told(f"reading {part.topic_partition}")
+        yield from step.read_messages(part)
+
+
+def sums(engine: Engine, step: ChecksumPass, reading: Reading) -> Compared:
+    """Return what the checksum pass finds: the sums of both sides, compared."""
+    return engine.exchange(
+        reading.sides(step, engine.told),
+        [Move(step.ranges, step.compare)],
+        step.joined,
+        step="comparing sums",
+        size_bytes=reading.size_bytes,
+    )
+
+
+def rows(engine: Engine, join: RowJoin, reading: Reading) -> Judged:
+    """Return what the row join finds: the rows of both sides, paired and judged."""
+    partitions = min(join.sides.partitions + 1, engine.cores * TASKS_PER_CORE)
+    return engine.exchange(
+        reading.sides(join, engine.told),
+        [
+            Move(join.buckets + 1, join.pair, passes=join.buckets),
+            Move(partitions, lambda partition, items: [join.judge(partition, items)]),
+        ],
+        joined,
+        step="comparing rows",
+        size_bytes=reading.size_bytes,
+    )
+
+
 def compare(
-    reader: Reader,
+    engine: Engine,
     sides: Sides,
-    groups: Groups,
+    reading: Reading,
     *,
     total_bytes: int,
     messages: int,
@@ -91,27 +163,28 @@ def compare(
     is_full: bool,
     lines: Callable[[], PairLines | None] = lambda: None,
 ) -> Account:
-    """Return the account of a source and a log that are read in `groups` of parts.
+    """Return the account of a source and a log.
 
     `total_bytes` is about what both sides have, `messages` how many the log has. `shown` has
     partitions and offsets of messages whose records are wanted; `bounds` by partition the first and
     the next offset of what jobs wrote. With `is_full` everything is compared row by row. `lines` is
     asked if rows are compared. O(bytes), in tasks.
     """
-    steps, wanted, rows = [], None, messages
-    has_sums = reader.task_count and sides.expected.knows_keyed and not sides.same_places
+    steps, wanted, most_rows = [], None, messages
+    has_sums = reading.records and sides.expected.knows_keyed and not sides.same_places
     if has_sums and not is_full:
-        step = ChecksumPass.of(sides, reader.task_count + len(groups), total_bytes)
-        counted, differing = reader.sums(step, groups)
+        tasks = len(reading.records or ()) + len(reading.parts)
+        step = ChecksumPass.of(sides, tasks, total_bytes)
+        counted, differing = sums(engine, step, reading)
         steps.append("sums")
         if differing is not None and not differing.any() and not shown:
             return Account(counted.source, counted.stored, _left_out(counted), steps)
         wanted = differing if not shown else None
-        rows = max(messages, counted.source)
+        most_rows = max(messages, counted.source)
     steps.append("account" if wanted is None else _described(wanted))
-    buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
+    buckets = max(engine.cores, -(-total_bytes // _BUCKET_BYTES), -(-most_rows // _BUCKET_ROWS))
     join = RowJoin(sides, buckets, wanted, shown, bounds, lines())
-    counted, found, parts = reader.compare(join, groups)
+    counted, found, parts = rows(engine, join, reading)
     found = merged([_left_out(counted), found])
     return Account(counted.source, counted.stored, found, steps, parts)
 
@@ -216,31 +289,33 @@ def check_against(
         same_places=source.same_places,
     )
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
-    with engine.reading(source, files) as reader:
-        groups, log_bytes = parts_of(log_dir, topic, sides.within, reader.cores)
+    with engine.at(str(source)) as here:
+        columns, records = here.columns(source, files)
+        parts, log_bytes = parts_of(log_dir, topic, sides.within, here.cores)
         account = compare(
-            reader,
+            here,
             sides,
-            groups,
+            Reading(columns, records, parts),
             total_bytes=log_bytes + sum(file.size_bytes for file in files),
             messages=sum(partition["message_count"] for partition in report.partitions),
             shown=[(found.partition, found.offset or 0) for found in misplaced],
             bounds=_bounds(jobs),
             is_full=is_full,
-            lines=lambda: _lines(reader, topic, source, files, order, report),
+            lines=lambda: _lines(here, columns, topic, source, files, order, report),
         )
     check_unchanged(source, files)
     check_count(source, account.source)
     report.unchecked += _changes(source, files, jobs)
     samples = _shown_samples(account)
-    shown = ShownSamples(log_dir, topic, source, files, samples, reader.columns)
+    shown = ShownSamples(log_dir, topic, source, files, samples, columns)
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
     report.scope["quarantine"] = [str(path) for path in quarantined]
     _add(report, topic, source, account, locators, shown)
 
 
 def _lines(
-    reader: Reader,
+    engine: Engine,
+    columns: AnyColumns | None,
     topic: Topic,
     source: Source,
     files: Sequence[SourceFile],
@@ -251,8 +326,8 @@ def _lines(
     if report.all_findings is None:
         return None
     in_front: Mapping[tuple[int, int], int] = {}
-    if order.by_position and isinstance(reader.columns, FileColumns):
-        in_front = lines_in_front(reader.columns.pieces, reader.tasks)
+    if order.by_position and isinstance(columns, FileColumns):
+        in_front = lines_in_front(columns.pieces, engine)
     paths = [file.path for file in files] or [str(source)]
     parts = report.all_findings.parts
     return PairLines(topic.name, source, paths, order.by_position, in_front, parts)

@@ -15,9 +15,10 @@ import pytest
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.checksum_pass import ChecksumPass, Compared
 from kminilog.jobs.accounting.expected import ExpectedPartition
-from kminilog.jobs.accounting.log_parts import Part, places_of
+from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.rejections import Rejections
 from kminilog.jobs.accounting.sides import Sides
+from kminilog.jobs.accounting.storage_checks import places_of
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.columns import columns_of

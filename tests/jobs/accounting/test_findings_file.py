@@ -3,7 +3,6 @@
 import json
 import os
 from collections import Counter, defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from kminilog.columns.segment_checks import check_segment as fast_check
 from kminilog.errors import LogDirError, SourceError
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.jobs.accounting import findings_file
-from kminilog.jobs.accounting.engine import Engine
+from kminilog.jobs.accounting.engine import Engine, LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces
@@ -310,7 +308,7 @@ def test_failed_verification_leaves_the_file_that_was_there(tmp_path, source, di
     path.write_text("before\n")
     path.chmod(0o640)
     engine: Any = LocalEngine()
-    engine.reading = fails
+    engine.columns = fails
     with pytest.raises(SourceError):
         check(log_dir, engine, against=source, findings=path)
     assert path.read_text() == "before\n"
@@ -332,15 +330,14 @@ def test_findings_file_is_refused_in_a_log_dir_and_with_another_ending(tmp_path,
 def test_part_that_is_not_to_be_seen_here_is_said_in_one_line(tmp_path, source, dialect):
     log_dir = ingested(tmp_path, source, dialect)
     engine: Any = LocalEngine()
-    check_here = engine.check
+    check_here = engine.check_segment
 
     def on_another_host(*arguments: Any, rest: Any, **options: Any) -> Any:
-        for summary in check_here(*arguments, rest=rest, **options):
-            part = str(rest.__self__.directory / "elsewhere")
-            found = Finding(FindingClass.BAD_CRC, "t", 0, "x", offset=1, rest=part)
-            yield replace(summary, findings=[found])
+        part = str(rest.__self__.directory / "elsewhere")
+        found = Finding(FindingClass.BAD_CRC, "t", 0, "x", offset=1, rest=part)
+        return check_here(*arguments, rest=rest, **options)._replace(findings=[found])
 
-    engine.check = on_another_host
+    engine.check_segment = on_another_host
     with pytest.raises(LogDirError, match="that all executors share"):
         check(log_dir, engine, findings=tmp_path / "every.jsonl")
     assert not (tmp_path / "every.jsonl").exists()

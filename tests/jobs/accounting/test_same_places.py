@@ -10,9 +10,8 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import Engine
+from kminilog.jobs.accounting.engine import Engine, LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source

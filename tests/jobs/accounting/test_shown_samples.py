@@ -13,8 +13,8 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.accounting.source_check import ShownSamples
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest

@@ -14,9 +14,8 @@ from kminilog.columns.segment_checks import check_segment
 from kminilog.format.dialect import KAFKA
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import Engine
+from kminilog.jobs.accounting.engine import Engine, LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source

@@ -18,9 +18,8 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import DIALECTS
 from kminilog.jobs.accounting import account, alterations
-from kminilog.jobs.accounting.engine import Engine
+from kminilog.jobs.accounting.engine import Engine, LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source

@@ -13,8 +13,8 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.errors import KMiniLogError, PublicationError, SourceError
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import IngestEngine, IngestResult, ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces

@@ -12,6 +12,7 @@ from kminilog.jobs.accounting.checksum_pass import ChecksumPass
 from kminilog.jobs.accounting.expected import ExpectedPartition
 from kminilog.jobs.accounting.rejections import Rejections
 from kminilog.jobs.accounting.sides import Sides
+from kminilog.jobs.accounting.source_check import Reading, sums
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces, tasks, topic_columns
@@ -84,13 +85,14 @@ def test_tasks_of_a_verification_share_a_csv_file(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "LEAST_BYTES", 1)
     (tmp_path / "a.csv").write_bytes(b"a,b\n" + b"1,2\n" * 900)
     source = Source((str(tmp_path),), "csv")
-    with SparkEngine(spark).reading(source, list_files(source.paths)) as reader:
-        assert reader.task_count > 4
+    with SparkEngine(spark).at(str(source)) as engine:
+        columns, records = engine.columns(source, list_files(source.paths))
+        assert len(records) > 4
         order = Order.of(source, 1)
         rejections = Rejections.of(source, [], [], [], order)
         sides = Sides(LogDir(tmp_path), 1, None, ExpectedPartition(1), rejections, order)
-        step = ChecksumPass.of(sides, reader.task_count, 3600)
-        assert reader.sums(step, []).counted == (900, 0, 0)
+        step = ChecksumPass.of(sides, len(records), 3600)
+        assert sums(engine, step, Reading(columns, records, [])).counted == (900, 0, 0)
 
 
 def test_ingest_of_files_without_rows_beside_others_is_fine(spark, tmp_path):

@@ -11,9 +11,10 @@ from kminilog.columns.segment_checks import check_segment
 from kminilog.columns.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.accounting.engine import LocalEngine
 from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.local_engine import LocalEngine
-from kminilog.jobs.spark.verify.engine import check_partitions
+from kminilog.jobs.accounting.storage_checks import check_partitions
+from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import write_checkpoint
@@ -90,7 +91,7 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
 
     monkeypatch.setattr(PartitionReader, "segments", fail_once)
     summaries = check_partitions(
-        spark, log_dir, [log_dir.topic("orders")], read_small_files(log_dir.path)
+        SparkEngine(spark), log_dir, [log_dir.topic("orders")], read_small_files(log_dir.path)
     )
     first, *others = (summary.unchecked for summary in summaries)
     assert first == ["Too many open files"]
@@ -105,8 +106,8 @@ def test_segment_that_cannot_be_read_hides_no_finding_of_its_partition(spark, lo
     os.mkfifo(unreadable)
     how = [log_dir.topic("orders")], read_small_files(log_dir.path)
     options = {"strict_index": False, "is_full": is_full}
-    in_tasks = list(check_partitions(spark, log_dir, *how, **options))
-    assert in_tasks == list(LocalEngine().check(log_dir, *how, **options))
+    in_tasks = list(check_partitions(SparkEngine(spark), log_dir, *how, **options))
+    assert in_tasks == list(check_partitions(LocalEngine(), log_dir, *how, **options))
     found = in_tasks[1]
     assert [one.kind for one in found.findings] == ["bad-crc"]
     assert found.unchecked == [f"{unreadable}: a FIFO, not a regular file; move it away"]
@@ -140,7 +141,9 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
             )
             in_tasks = Report(plain.scope)
             records = read_small_files(log_dir.path)
-            summaries = check_partitions(spark, log_dir, [topic], records, is_full=full)
+            summaries = check_partitions(
+                SparkEngine(spark), log_dir, [topic], records, is_full=full
+            )
             in_tasks.add_topic(topic, summaries)
             in_tasks.unchecked.append(NO_SOURCE)
             assert found(in_tasks) == found(fast) == found(plain)
