@@ -34,7 +34,6 @@ from kminilog.columns.decoding import to_batch
 from kminilog.columns.encoding import encode_columns
 from kminilog.columns.fingerprints import fingerprint_messages
 from kminilog.columns.murmur2 import partition_column
-from kminilog.columns.segment_checks import check_segment
 from kminilog.columns.segment_scan import scan_segment
 from kminilog.columns.unnumbered import put_numbers
 from kminilog.columns.windows import WINDOW_BYTES, index_hints
@@ -44,6 +43,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.fingerprints import RangeSums, range_borders
+from kminilog.verification.fast_segment_checks import check_segment
 from tests.support.conformance.wheel_oracles import OracleAbsentError, kafka_python
 
 MESSAGES = 1_000_000

@@ -30,14 +30,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.ingesting import CONFIG
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
+from kminilog.verification.account.job import verify_with
+from kminilog.verification.spark import SparkEngine
 from tests.support.process_memory import tree_peak
 
 ROWS = 2_000_000

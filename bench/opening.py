@@ -16,7 +16,6 @@ from pathlib import Path
 
 from bench.timing import ratio, rounds_of_each
 from kminilog.columns import segment_scan as bulk
-from kminilog.columns.segment_checks import check_segment
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
@@ -24,6 +23,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.topics import Topic
+from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.partition_checks import check_partition
 
 ORDERS_0 = TopicPartition("orders", 0)

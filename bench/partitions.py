@@ -29,8 +29,6 @@ from pyspark.sql import SparkSession
 
 from bench.ingesting import make_source
 from bench.timing import ratio, rounds_of_each
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
@@ -42,6 +40,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import pending_path
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from tests.support.crash.killed_job import ALONE, PUBLISHING, start_ingest
 from tests.support.process_memory import peaks
 

@@ -1,7 +1,7 @@
 """Checking all that is stored of a topic: one process, and Spark on two cores.
 
     loop        `verification.segment_checks`, message by message, on a part of it
-    one process `columns.segment_checks`, as `kminilog verify` uses it
+    one process `verification.fast_segment_checks`, as `kminilog verify` uses it
     two         the same in two processes that are there already, a partition at a time: what this
                 machine can gain by a second core
     spark       the same in Spark tasks, in a warm session: it has checked a small topic so often
@@ -25,20 +25,20 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from bench.timing import ratio, rounds_of_each, seconds
-from kminilog.columns.segment_checks import check_segment
 from kminilog.columns.staged_logs import seal
 from kminilog.columns.writing import ColumnWriter
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage
+from kminilog.verification.spark import verify
 
 GIGABYTES = (0.5, 1.0, 4.0)
 PARTITIONS, ROUNDS, ROWS = 8, 5, 100_000

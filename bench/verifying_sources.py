@@ -36,16 +36,16 @@ from bench.ingesting_formats import KEYS, PARTITIONS, REGEX, make_source, values
 from bench.timing import Work, ratio, rounds_of_each, seconds_of_each
 from kminilog.cli.shared.engines import LOCAL_BYTES
 from kminilog.format.message import Message, encode
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
+from kminilog.verification.spark import SparkEngine
 
 RECORDS, MORE_RECORDS = 2_000_000, 10_000_000
 FEW_RECORDS = (10_000, 100_000, 500_000)

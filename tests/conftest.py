@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.cli.shared import progress
 from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.verification import damage_scan
+from kminilog.storage import damage_scan
 from tests.support import processes, tiers
 from tests.support.browser import started_browser
 from tests.support.spark import spark
@@ -58,7 +58,7 @@ DIALECT_ACTS = (
     "tests/golden/",
     "tests/crash/",
     "tests/verification/test_fault_matrix",
-    "tests/jobs/accounting/test_tampered_logs",
+    "tests/verification/account/test_tampered_logs",
     "tests/jobs/spark/test_fault_matrix",
     "tests/conformance/",
 )

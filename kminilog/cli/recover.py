@@ -27,14 +27,13 @@ from kminilog.cli.shared.options import example, json_option, to_topic_partition
 from kminilog.cli.shared.output import warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import shown_scanner
-from kminilog.columns.twins import segment_check
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import NOT_DUE, RecoveryPlan, ValidEnd
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, Tally
-from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_checks import check_partition, segment_check
 from kminilog.verification.records import read_small_files
 from kminilog.verification.summaries import readable_in_words
 

@@ -21,9 +21,9 @@ from kminilog.columns.decoding import to_batch as to_columns
 from kminilog.columns.windows import checked_windows, index_hints
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
+from kminilog.storage.damage_scan import walk
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import locate, misplaced_segment, refuse_compressed
-from kminilog.verification.damage_scan import walk
 
 WINDOW_BYTES = 1 << 21
 

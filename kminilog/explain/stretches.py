@@ -11,10 +11,10 @@ from typing import NamedTuple
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import parse_segment_file
+from kminilog.storage.damage_scan import Damage, walk
 from kminilog.storage.files import open_regular
 from kminilog.storage.segment import Segment
 from kminilog.text import count
-from kminilog.verification.damage_scan import Damage, walk
 
 NEAR_BYTES = 2048
 """How much is kept in front of the byte, and after it."""

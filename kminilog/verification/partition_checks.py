@@ -34,9 +34,9 @@ from kminilog.format.names import (
 )
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.compaction import are_joined
+from kminilog.storage.damage_scan import Damage, most_messages, no_tail
 from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.job_digests import judge_digests, read_digests
@@ -58,6 +58,15 @@ _BAD_BYTES = (
     FindingClass.TORN_TAIL,
 )
 _LOOKS = 500  # the two files of a segment appear and vanish one after the other
+
+
+def segment_check() -> CheckSegment:
+    """Return `check_segment`, or its fast twin if numpy and pyarrow are installed."""
+    try:
+        from kminilog.verification.fast_segment_checks import check_segment as fast
+    except ModuleNotFoundError:
+        return check_segment
+    return fast
 
 
 def check_partition(
@@ -387,10 +396,15 @@ def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFaul
 
 def _without_torn_tail(summary: SegmentSummary) -> SegmentSummary:
     findings = [
-        no_tail(found) if found.kind == FindingClass.TORN_TAIL else found
+        _as_damage(found) if found.kind == FindingClass.TORN_TAIL else found
         for found in summary.findings
     ]
     return summary._replace(findings=findings)
+
+
+def _as_damage(torn: Finding) -> Finding:
+    kind, _, detail = no_tail(Damage(torn.kind, torn.position or 0, torn.detail))
+    return torn._replace(kind=FindingClass(kind), detail=detail)
 
 
 def _is_consequence(finding: Finding, missing: Iterable[range]) -> bool:

@@ -169,7 +169,7 @@ def verify_storage(
     whose settings file is broken, or that is being deleted, is `unchecked`, if none is named.
     Raises UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an
     unknown partitioner. O(bytes), memory O(segments). All that `verify` can do is in
-    jobs/accounting/job.py.
+    verification/account/job.py.
     """
     allowed = parse_classes(allow)
     broken: list[KMiniLogError | OSError] = []

@@ -20,10 +20,10 @@ from functools import partial
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, is_next_message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.damage_scan import Damage, ScannedMessage, has_grown, most_messages, walk
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import Damage, ScannedMessage, has_grown, most_messages, walk
 from kminilog.verification.findings import Finding, FindingClass, NewRest, Tally
 from kminilog.verification.index_checks import IndexCheck
 from kminilog.verification.offset_checks import (
@@ -239,7 +239,7 @@ class SegmentCheck:
         detail = damage.detail
         if lost > 1:
             detail += f"; {lost} messages were in these bytes"
-        self._add(damage.kind, detail, self._expected, damage.position)
+        self._add(FindingClass(damage.kind), detail, self._expected, damage.position)
         if damage.kind != FindingClass.TORN_TAIL:  # else it ends the log
             self._end_readable(0)
         if is_last:

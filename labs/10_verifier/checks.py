@@ -16,12 +16,12 @@ from kminilog.course.comparing import Comparer, as_text
 from kminilog.course.judging.checking import LOG_DIR
 from kminilog.course.judging.diagnosis import diagnosis_by_verify
 from kminilog.format.dialect import DOCUMENTED
-from kminilog.jobs.accounting.pairing import NOTHING
-from kminilog.jobs.accounting.pairing import partners as partners_of_library
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.fingerprints import RangeSums, message_fingerprint
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.pairing import NOTHING
+from kminilog.verification.account.pairing import partners as partners_of_library
 from kminilog.verification.conservation import holds as holds_in_library
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import FindingClass

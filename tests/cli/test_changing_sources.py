@@ -93,7 +93,7 @@ def test_source_that_changes_while_it_is_verified_is_no_verdict(
 ):
     source = write_source(tmp_path / "source", "text")
     kminilog.ok("ingest", source, "--topic", "t")
-    from kminilog.jobs.accounting import source_check
+    from kminilog.verification.account import source_check
 
     real = source_check.compare
 

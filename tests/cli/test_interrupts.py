@@ -42,7 +42,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["consume", "orders"], "kminilog.cli.consume.run.flush"),
         (["find", "orders", "--key", "key1"], "kminilog.cli.find._matches"),
         (["produce", "orders"], "kminilog.cli.produce.command._send"),
-        (["verify"], "kminilog.columns.segment_checks.check_segment"),
+        (["verify"], "kminilog.verification.fast_segment_checks.check_segment"),
         (["dump", "LOG"], "kminilog.cli.dump.command.message_lines"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.command.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.command.read_index"),
@@ -52,7 +52,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         ),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.shared.topic_files._describe_segment"),
-        (["ls", "--html", "PAGE"], "kminilog.columns.segment_checks.check_segment"),
+        (["ls", "--html", "PAGE"], "kminilog.verification.fast_segment_checks.check_segment"),
         (["ls", "--html", "PAGE"], "kminilog.cli.ls.page_data.describe_partition"),
         (
             ["partition", "--partitions", "3", "--no-key", "9"],
@@ -91,7 +91,7 @@ def test_interrupt_ends_the_check_of_a_segment_at_once(
     """A damaged segment of 600 MB took 30 s to check."""
     steps: list[int] = []
     check_for_ever = press_and_go_on(number, steps)
-    monkeypatch.setattr("kminilog.columns.segment_checks.check_segment", check_for_ever)
+    monkeypatch.setattr("kminilog.verification.fast_segment_checks.check_segment", check_for_ever)
     log = min((orders.log_dir / "orders-0").glob("*.log"))
     log.write_bytes(log.read_bytes()[:-1] + b"\x00")
     source = tmp_path / "source.txt"
@@ -211,7 +211,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
             logging.getLogger("py4j.clientserver").exception("when it closes a connection then")
             raise
 
-    monkeypatch.setattr("kminilog.jobs.spark.verify.job.verify", verify)
+    monkeypatch.setattr("kminilog.verification.spark.verify", verify)
     run = orders("verify", "--engine", "spark")
     assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
 
@@ -229,7 +229,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        (["verify", "--engine", "spark"], "kminilog.jobs.accounting.job.check_partitions"),
+        (["verify", "--engine", "spark"], "kminilog.verification.account.job.check_partitions"),
         (
             ["ingest", "lines.txt", "--topic", "new", "--engine", "spark"],
             "kminilog.jobs.spark.ingest.plans.stage",

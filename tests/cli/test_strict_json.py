@@ -13,7 +13,7 @@ import pytest
 from kminilog.cli.main import main
 from kminilog.cli.step.command import SCENES
 from kminilog.course.marks import COLUMNS as MARKS
-from kminilog.jobs.accounting.findings_file import FindingsFile
+from kminilog.verification.account.findings_file import FindingsFile
 from kminilog.verification.findings import ROW_TYPES
 from tests.support.cli.command_line import CommandLine, Run
 

@@ -9,12 +9,12 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from kminilog.verification.report import verify_storage
 from tests.support.conformance.kafka_oracle import run_java
 from tests.verification.test_index_rule import kafkas_entries

@@ -23,7 +23,7 @@ from kminilog.format.message import (
     possible_beginnings,
     scan,
 )
-from kminilog.verification.damage_scan import repaired_size
+from kminilog.storage.damage_scan import repaired_size
 from tests.support.damage import crc32c, later_message
 
 dialects = st.sampled_from(sorted(DIALECTS.values(), key=str))

@@ -20,8 +20,6 @@ from kminilog.columns.staged_logs import seal
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.settings import TopicSettings
 from kminilog.storage import compaction
 from kminilog.storage.compaction import compact, plan_compaction, runs_to_join
@@ -41,6 +39,8 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.segment_scan import PLAIN
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage

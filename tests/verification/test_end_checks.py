@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.columns.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
@@ -19,6 +18,7 @@ from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import Report, verify_storage
 from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.summaries import PartitionSummary
 from tests.support.crash.small_log import SmallLog, write_small_log

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment
 from tests.support.damage import encode_entries, index_entries, message_positions

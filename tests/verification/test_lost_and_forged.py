@@ -13,9 +13,6 @@ from kminilog.clock import ManualClock
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting import source_check
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
@@ -35,6 +32,9 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification import records
+from kminilog.verification.account import source_check
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report

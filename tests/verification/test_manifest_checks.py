@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.columns.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
@@ -22,6 +21,7 @@ from kminilog.storage.publish.manifests import LAST_JOBS_FILE, MANIFEST_DIR, Man
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.report import verify_storage
 from kminilog.verification.segment_checks import check_segment
 from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions, offsets_in

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.report import verify_storage
 
 T_0 = TopicPartition("t", 0)

@@ -8,8 +8,6 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
@@ -18,6 +16,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from kminilog.verification.report import Report
 from tests.support.damage import fix_crc, flip_byte
 

@@ -9,8 +9,6 @@ from kminilog.clock import ManualClock
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
@@ -18,6 +16,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report, verify_storage

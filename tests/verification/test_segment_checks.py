@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
+from kminilog.storage.damage_scan import walk
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import walk
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import SegmentSummary, everywhere
 from tests.support.damage import cut_to, encode_entries, flip_byte, later_message, message_positions

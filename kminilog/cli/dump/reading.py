@@ -32,10 +32,10 @@ from kminilog.format.message import (
     possible_beginnings,
 )
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.storage.damage_scan import no_tail, walk
 from kminilog.storage.files import open_regular, read_regular
 from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import no_tail, walk
 from kminilog.verification.findings import FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16

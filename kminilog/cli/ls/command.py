@@ -21,14 +21,13 @@ from kminilog.cli.shared.topic_files import (
     offset_range,
     warn_of_orphans,
 )
-from kminilog.columns.twins import segment_check
 from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.text import count, table
-from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_checks import check_partition, segment_check
 from kminilog.verification.summaries import readable_in_words
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")

@@ -29,7 +29,6 @@ from kminilog.cli.shared.topic_files import describe_partition
 from kminilog.cli.verify.brokers import Verified, verify_brokers
 from kminilog.cli.verify.damaged_bytes import damaged_bytes
 from kminilog.cluster.cluster_files import ClusterFiles
-from kminilog.columns.twins import segment_check
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import KMiniLogError, in_words
@@ -45,6 +44,7 @@ from kminilog.verification.commands import quoted
 from kminilog.verification.coverage import Unchecked
 from kminilog.verification.findings import Aspect, Cause, Finding
 from kminilog.verification.html_report import headline, worst
+from kminilog.verification.partition_checks import segment_check
 from kminilog.verification.report import Report, verify_storage
 from kminilog.verification.summaries import readable_in_words
 

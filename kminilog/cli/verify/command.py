@@ -32,10 +32,10 @@ from kminilog.cli.shared.source_options import (
     reading_options,
     to_source,
 )
-from kminilog.columns.twins import segment_check
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.orphans import topics_to_check, why_no_log_dir
+from kminilog.verification.partition_checks import segment_check
 
 if TYPE_CHECKING:
     from kminilog.jobs.source.description import Source
@@ -235,8 +235,8 @@ def _verify(
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
-    from kminilog.jobs.accounting.engine import LocalEngine
-    from kminilog.jobs.accounting.job import verify_with
+    from kminilog.verification.account.engine import LocalEngine
+    from kminilog.verification.account.job import verify_with
 
     with working("Verifying") as at:
         engine = LocalEngine(interruptible_anywhere(segment_check()), at)
@@ -252,7 +252,7 @@ def _verify_by_spark(
         files_of(source)  # a missing one ends here, before Spark starts
     with spark_at_work("Verifying with Spark", master) as (start, at):
         spark = start()  # says so, before what loads pyspark
-        from kminilog.jobs.spark.verify.job import verify
+        from kminilog.verification.spark import verify
 
         return verify(spark, log_dir, topics, progress=at, **options)
 

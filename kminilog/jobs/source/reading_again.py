@@ -28,13 +28,13 @@ from kminilog.jobs.source.selection import SelectedColumns
 from kminilog.jobs.source.source_files import SourceFile, is_unchanged
 from kminilog.jobs.source.topic_columns import TopicColumns
 from kminilog.storage.log_file import message_at
-from kminilog.verification.both_sides import KeyValue
 
 MOST_BYTES = 1 << 30
 CHANGED = "its file has changed since it was compared"
 _OF_A_DATAFRAME = "it is a row of a DataFrame, which is not read again"
 _TOO_FAR = "its file is too large to be read again up to it"
-Found = Mapping[Place, KeyValue | str]
+KeyAndValue = tuple[bytes | None, bytes | None]
+Found = Mapping[Place, KeyAndValue | str]
 
 
 def records_at(
@@ -52,10 +52,10 @@ def records_at(
     ordered = sorted(set(places))
     if source == DATAFRAME:
         return dict.fromkeys(ordered, _OF_A_DATAFRAME)
-    found: dict[Place, KeyValue | str] = {}
+    found: dict[Place, KeyAndValue | str] = {}
     for rank, group in groupby(ordered, key=lambda place: place.rank):
         here, file = list(group), files[rank]
-        known: dict[Place, KeyValue | str] = {}
+        known: dict[Place, KeyAndValue | str] = {}
         reason = CHANGED
         if is_unchanged(file):
             try:
@@ -70,7 +70,7 @@ def records_at(
 
 def _read(
     source: Source, columns: AnyColumns, file: SourceFile, places: Sequence[Place]
-) -> tuple[dict[Place, KeyValue | str], str]:
+) -> tuple[dict[Place, KeyAndValue | str], str]:
     """Return what is found in a file, and the reason why the rest is not."""
     if isinstance(columns, SelectedColumns):
         return _read(source, columns.columns, file, places)
@@ -85,7 +85,7 @@ def _read(
     else:
         batches = _row_groups(columns, file, places)
     wanted = {_within(source, place): place for place in places}
-    known: dict[Place, KeyValue | str] = {}
+    known: dict[Place, KeyAndValue | str] = {}
     for batch in batches:
         known |= _of_batch(source, batch, wanted)
         if len(known) == len(places):
@@ -95,11 +95,11 @@ def _read(
 
 def _messages(
     columns: TopicColumns, file: SourceFile, places: Sequence[Place]
-) -> Iterator[tuple[Place, KeyValue]]:
+) -> Iterator[tuple[Place, KeyAndValue]]:
     segment = next(piece.segment for piece in columns.pieces if piece.rank == file.rank)
     for place in places:
         if message := message_at(segment.dialect, segment.log_path, place.position):
-            yield place, KeyValue(message.key, message.value)
+            yield place, (message.key, message.value)
 
 
 def _pieces(columns: FileColumns, file: SourceFile, places: Sequence[Place]) -> list[Piece]:
@@ -131,14 +131,14 @@ def _within(source: Source, place: Place) -> int:
 
 def _of_batch(
     source: Source, batch: Any, wanted: Mapping[int, Place]
-) -> dict[Place, KeyValue | str]:
+) -> dict[Place, KeyAndValue | str]:
     name = "source_row" if source.has_rows else "source_position"
     numbers = batch.column(name).to_numpy()
-    found: dict[Place, KeyValue | str] = {}
+    found: dict[Place, KeyAndValue | str] = {}
     for slot in np.flatnonzero(np.isin(numbers, list(wanted))).tolist():
         key, value, why = (
             batch.column(name)[slot].as_py() for name in ("key", "value", "rejected")
         )
-        known = f"it can be no message: {why}" if why else KeyValue(key, value)
+        known = f"it can be no message: {why}" if why else (key, value)
         found[wanted[int(numbers[slot])]] = known
     return found

@@ -13,17 +13,17 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.errors import KMiniLogError, PublicationError, SourceError
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.ingest.job import IngestEngine, IngestResult, ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.storage.log_dir import LogDir
-from tests.jobs.accounting.test_shown_samples import PAIRS, write_source
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
 from tests.support.log_content import Content, KeyValue, content_of, write_anew
 from tests.support.spark import ON_SPARK
+from tests.verification.account.test_shown_samples import PAIRS, write_source
 
 KINDS = ["txt", "txt.gz", "csv", "json", "parquet", "kcat", "kminilog"]
 GONE = [5, 40, 41, 119]

@@ -16,8 +16,8 @@ from kminilog.jobs.source import pieces, topic_columns
 from kminilog.jobs.source.columns import columns_of
 from kminilog.jobs.source.description import Source, files_of
 from kminilog.jobs.source.selection import read_missing
-from tests.jobs.accounting.test_shown_samples import COUNT, PAIRS, write_source
 from tests.support.jobs.source.plain import records_of
+from tests.verification.account.test_shown_samples import COUNT, PAIRS, write_source
 
 WANTED = [0, 3, 4, 77, COUNT - 1]
 

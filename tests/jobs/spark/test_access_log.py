@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from kminilog.format.dialect import Dialect
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
+from kminilog.verification.spark import verify
 from tests.support.log_content import content_of
 from tests.support.shared_data import shared_file
 

@@ -27,17 +27,19 @@ from pyspark.sql import SparkSession
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.tasks import TASKS_PER_CORE
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.verification import findings
 from kminilog.verification.report import Report
+from kminilog.verification.spark import verify
 from tests.support.verification.forgery import Forged, Forger
 from tests.support.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
 
 SETTINGS = TopicSettings(segment_bytes=900, index_interval_bytes=100)
-pytestmark = pytest.mark.sampled(1)  # tests/jobs/accounting/test_tampered_logs.py has each fault
+pytestmark = pytest.mark.sampled(
+    1
+)  # tests/verification/account/test_tampered_logs.py has each fault
 RANGE = 13
 PARTITIONS = 4
 LINES = [b"k%02d=%d" % (n % 23, n) if n % 9 else b"none %d" % n for n in range(400)]

@@ -8,11 +8,6 @@ import pytest
 
 from kminilog.errors import SourceError
 from kminilog.format.dialect import KAFKA
-from kminilog.jobs.accounting.checksum_pass import ChecksumPass
-from kminilog.jobs.accounting.expected import ExpectedPartition
-from kminilog.jobs.accounting.rejections import Rejections
-from kminilog.jobs.accounting.sides import Sides
-from kminilog.jobs.accounting.source_check import Reading, sums
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces, tasks, topic_columns
@@ -20,12 +15,16 @@ from kminilog.jobs.source.description import FORMATS, Source
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.spark.ingest.job import ingest
-from kminilog.jobs.spark.verify.engine import SparkEngine
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
+from kminilog.verification.account.checksum_pass import ChecksumPass
+from kminilog.verification.account.expected import ExpectedPartition
+from kminilog.verification.account.rejections import Rejections
+from kminilog.verification.account.sides import Sides
+from kminilog.verification.account.source_check import Reading, sums
+from kminilog.verification.spark import SparkEngine, verify
 from tests.jobs.source.test_file_columns import CSV, JSON, LINES
 from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_parquet_columns import columns_of, make_source, source_of

@@ -12,7 +12,6 @@ from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
@@ -22,6 +21,7 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
+from kminilog.verification.spark import verify
 from tests.support.log_content import Content, write_anew
 
 CSV = b"id,name\n" + b"".join(b"%d,n%d\n" % (n % 7, n) for n in range(40))

@@ -24,10 +24,10 @@ from kminilog.jobs.spark.runtime.session import (
     spark_session,
     stop,
 )
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.verification.spark import verify
 from tests.support.spark_classes import ARCHIVE
 
 START = """

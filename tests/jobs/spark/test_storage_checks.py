@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.columns.segment_checks import check_segment
 from kminilog.columns.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.accounting.engine import LocalEngine
-from kminilog.jobs.accounting.job import verify_with
-from kminilog.jobs.accounting.storage_checks import check_partitions
-from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import write_checkpoint
@@ -24,10 +19,15 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.engine import LocalEngine
+from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.storage_checks import check_partitions
 from kminilog.verification.coverage import NO_SOURCE
+from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as check_plainly
+from kminilog.verification.spark import SparkEngine
 from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions
 
 SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)

@@ -17,7 +17,6 @@ from kminilog.jobs.source import pieces, tasks
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime import tasks as runtime_tasks
-from kminilog.jobs.spark.verify.job import verify
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
@@ -25,6 +24,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage
+from kminilog.verification.spark import verify
 from tests.support.damage import flip_byte, message_positions
 from tests.support.log_content import Content, content_of, write_anew
 

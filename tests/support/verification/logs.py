@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.summaries import PartitionOf, PartitionSummary, everywhere

@@ -1,1 +1,0 @@
-"""Verification on executors; what is verified stands in `verification` and `jobs.accounting`."""
