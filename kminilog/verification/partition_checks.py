@@ -46,7 +46,6 @@ from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import (
     CheckSegment,
     PartitionSummary,
-    SegmentRow,
     SegmentSummary,
 )
 from kminilog.verification.swaps import name_swaps
@@ -176,7 +175,7 @@ def join_segments(
         has_digests=jobs.digests is not None,
         unjudged=unjudged,
         notes=[note for s in ordered for note in s.notes],
-        segments=[SegmentRow.of(s) for s in ordered],
+        segments=[s.to_json() for s in ordered],
         trusted_until=jobs.trusted_end if jobs.trusted else None,
         checked=jobs.accounted_for(ordered),
         readable_until=readable_until,

@@ -37,14 +37,15 @@ from kminilog.verification.account.engine import Found, Input, Numbered, Shuffle
 from kminilog.verification.account.job import verify_with
 from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.report import Report
+from kminilog.verification.summaries import CheckSegment
 
 
 class SparkEngine(SparkTasks):
     """Runs a verification in a session; the session's settings stay as they are."""
 
     name = "spark"
-    check_segment = staticmethod(check_segment)
-    told = str  # does nothing: nobody hears a task
+    check_segment: CheckSegment = staticmethod(check_segment)
+    told: Callable[[str], object] = str  # does nothing: nobody hears a task
 
     def __init__(
         self, spark: SparkSession, frame: DataFrame | None = None, report: Progress | None = None

@@ -116,6 +116,17 @@ class SegmentSummary(NamedTuple):
             segment.base_offset, segment.name, None, None, 0, 0, 0, [], [], start, next_offset=start
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what `verify --json` prints under `segments` of a partition, but its findings."""
+        return {
+            "segment": self.name,
+            "first_offset": self.first_offset,
+            "last_offset": self.last_offset,
+            "message_count": self.message_count,
+            "size_bytes": self.log_bytes,
+            "index_entry_count": self.index_entries,
+        }
+
     def by_appended_sets(self) -> "SegmentSummary":
         """Return the summary by Kafka's rule: a present index may lack any entries that are due.
 
@@ -189,34 +200,6 @@ def readable_in_words(row: Mapping[str, Any]) -> str:
     return f"{upto}, {valid} after the damage"
 
 
-class SegmentRow(NamedTuple):
-    """One segment of a partition; offsets are those of valid messages, None if there is none."""
-
-    name: str
-    first_offset: int | None
-    last_offset: int | None
-    message_count: int
-    size_bytes: int
-    index_entry_count: int
-
-    @classmethod
-    def of(cls, summary: SegmentSummary) -> "SegmentRow":
-        """Return the row of a checked segment."""
-        return cls(
-            summary.name,
-            summary.first_offset,
-            summary.last_offset,
-            summary.message_count,
-            summary.log_bytes,
-            summary.index_entries,
-        )
-
-    def to_json(self, finding_count: int) -> dict[str, Any]:
-        """Return what `verify --json` prints under `segments` of a partition."""
-        row = self._asdict()
-        return {"segment": row.pop("name"), **row, "finding_count": finding_count}
-
-
 @dataclass(frozen=True)
 class PartitionSummary:
     """The content of a partition, and its findings.
@@ -248,7 +231,7 @@ class PartitionSummary:
     has_digests: bool = False
     unjudged: list[str] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
-    segments: list[SegmentRow] = field(default_factory=list)
+    segments: list[dict[str, Any]] = field(default_factory=list)
     trusted_until: int | None = None
     checked: list[SegmentSummary] = field(default_factory=list)
     readable_until: int | None = None
@@ -259,7 +242,7 @@ class PartitionSummary:
         counts = Counter[str | None]()
         for finding in self.findings:
             counts[finding.segment] += finding.stands_for
-        rows = [row.to_json(counts[row.name]) for row in self.segments]
+        rows = [{**row, "finding_count": counts[row["segment"]]} for row in self.segments]
         return {
             "topic": self.topic,
             "partition": self.partition,

@@ -52,22 +52,15 @@ class Shuffle(NamedTuple):
 
 
 class Engine(Tasks, Protocol):
-    """Runs a verification. Raises KMiniLogErrors, in one line."""
+    """Runs a verification. Raises KMiniLogErrors, in one line.
 
-    @property
-    def name(self) -> str:
-        """As `verify --json` prints it."""
-        ...
+    `check_segment` checks a segment, in a task. `told` takes what a task does, in words; Spark
+    pickles it with the task.
+    """
 
-    @property
-    def check_segment(self) -> CheckSegment:
-        """What checks a segment, in a task."""
-        ...
-
-    @property
-    def told(self) -> Callable[[str], object]:
-        """Takes what a task does, in words. Spark pickles it with the task."""
-        ...
+    name: str
+    check_segment: CheckSegment
+    told: Callable[[str], object]
 
     def check_access(self, log_dir: Path) -> None:
         """Raise an error if tasks could not read a log dir."""
@@ -108,7 +101,7 @@ class LocalEngine(LocalTasks):
     def __init__(
         self,
         check: CheckSegment | None = None,
-        progress: Callable[[str], None] = lambda line: None,
+        progress: Callable[[str], object] = lambda line: None,
     ) -> None:
         """Check segments with `check`; `progress` gets a line for each partition and step."""
         super().__init__()

@@ -86,7 +86,19 @@ def verify_with(
         report.add_small_files(records)
         report.add_orphans(log_dir, topics or (found if manifest else ()))
         if against:
-            _compare(engine, log_dir, chosen[0], against, manifest, records, report, is_full=full)
+            from kminilog.verification.account.source_check import check_against  # reads arrays
+
+            check_against(
+                engine,
+                log_dir,
+                chosen[0],
+                against,
+                jobs=[manifest] if manifest else records.jobs_of(chosen[0].name),
+                within=manifest,
+                partitioner=records.partitioner,
+                is_full=full,
+                report=report,
+            )
         else:
             report.add_broken(broken)
             report.unchecked.append(NO_SOURCE)
@@ -115,33 +127,6 @@ def _record(
             except (OSError, LogDirError) as error:
                 why = f"this `ok` could not be recorded: {in_words(error)}"
                 report.unchecked.append(Unchecked(Aspect.MESSAGES, topic.name, why))
-
-
-def _compare(
-    engine: Engine,
-    log_dir: LogDir,
-    topic: Topic,
-    against: "Source",
-    within: Manifest | None,
-    records: SmallFiles,
-    report: Report,
-    *,
-    is_full: bool,
-) -> None:
-    """Add the account of a source."""
-    from kminilog.verification.account.source_check import check_against  # all that reads sources
-
-    check_against(
-        engine,
-        log_dir,
-        topic,
-        against,
-        jobs=[within] if within else records.jobs_of(topic.name),
-        within=within,
-        partitioner=records.partitioner,
-        is_full=is_full,
-        report=report,
-    )
 
 
 def _topics(

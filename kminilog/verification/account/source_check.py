@@ -306,7 +306,8 @@ def check_against(
     check_unchanged(source, files)
     check_count(source, account.source)
     report.unchecked += _changes(source, files, jobs)
-    samples = _shown_samples(account)
+    groups = (account.groups[kind] for kind in SHOWN_KINDS if kind in account.groups)
+    samples = [sample for group in groups for sample in group.samples]
     shown = ShownSamples(log_dir, topic, source, files, samples, columns)
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
     report.scope["quarantine"] = [str(path) for path in quarantined]
@@ -356,7 +357,10 @@ def _add(
     _count_in_partitions(report, findings)
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
-    report.conservation = _conservation(account)
+    counts = {"source": account.source, "stored": account.stored}
+    for kind in ("missing", "extra", "duplicate", REJECTED, "altered"):
+        counts[kind] = account.count(kind)
+    report.conservation = {**counts, "holds": holds(counts)}
     report.checked += [Aspect.SOURCE, *[Aspect.PLACES] * source.same_places]
     if source.knows_places and not source.same_places:
         why = "partitions and offsets, which a job gives anew"
@@ -448,42 +452,16 @@ def _findings(
     for kind in DETAILS:
         if kind in account.groups:
             total, samples = account.groups[kind]
-            found = [_finding(topic, kind, sample, locators, damage) for sample in samples]
-            if kind in SHOWN_KINDS:
-                pairs = zip(found, samples, strict=True)
-                found = [one._replace(sides=shown.both_sides(sample)) for one, sample in pairs]
+            found = []
+            for sample in samples:
+                one = finding_of(topic.name, kind, sample)
+                if sample.source:
+                    one = one._replace(source=locators[sample.source])
+                if sample.slot and not sample.stored:
+                    one = one._replace(cause=cause_of(sample.slot, damage))
+                if kind in SHOWN_KINDS:
+                    one = one._replace(sides=shown.both_sides(sample))
+                found.append(one)
             surplus = total - len(found)
             findings += [*found[:-1], found[-1]._replace(stands_for=1 + surplus)]
     return findings
-
-
-def _finding(
-    topic: Topic,
-    kind: FindingClass,
-    sample: Sample,
-    locators: Locators,
-    damage: Sequence[Finding],
-) -> Finding:
-    found = finding_of(topic.name, kind, sample)
-    cause = cause_of(sample.slot, damage) if sample.slot and not sample.stored else None
-    return found._replace(source=sample.source and locators[sample.source], cause=cause)
-
-
-def _shown_samples(account: Account) -> list[Sample]:
-    groups = (account.groups[kind] for kind in SHOWN_KINDS if kind in account.groups)
-    return [sample for group in groups for sample in group.samples]
-
-
-def _conservation(account: Account) -> dict[str, Any]:
-    missing, extra = account.count(FindingClass.MISSING), account.count(FindingClass.EXTRA)
-    duplicate, rejected = account.count(FindingClass.DUPLICATE), account.count(REJECTED)
-    counts = {
-        "source": account.source,
-        "stored": account.stored,
-        "missing": missing,
-        "extra": extra,
-        "duplicate": duplicate,
-        "rejected": rejected,
-        "altered": account.count(FindingClass.ALTERED),
-    }
-    return {**counts, "holds": holds(counts)}
