@@ -37,7 +37,7 @@ from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.account.job import verify_with
-from kminilog.verification.spark import SparkEngine
+from kminilog.verification.account.spark import SparkEngine
 from tests.support.process_memory import tree_peak
 
 ROWS = 2_000_000

@@ -34,11 +34,11 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.spark import verify
 from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import verify_storage
-from kminilog.verification.spark import verify
 
 GIGABYTES = (0.5, 1.0, 4.0)
 PARTITIONS, ROUNDS, ROWS = 8, 5, 100_000

@@ -45,7 +45,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with
-from kminilog.verification.spark import SparkEngine
+from kminilog.verification.account.spark import SparkEngine
 
 RECORDS, MORE_RECORDS = 2_000_000, 10_000_000
 FEW_RECORDS = (10_000, 100_000, 500_000)

@@ -188,7 +188,7 @@ def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
         spark = start()  # says so, before what loads pyspark
         from kminilog.jobs.source.description import Source
         from kminilog.jobs.spark.ingest.job import ingest
-        from kminilog.verification.spark import verify
+        from kminilog.verification.account.spark import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)
         settings = TopicSettings(segment_bytes=segment_bytes)

@@ -211,7 +211,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
             logging.getLogger("py4j.clientserver").exception("when it closes a connection then")
             raise
 
-    monkeypatch.setattr("kminilog.verification.spark.verify", verify)
+    monkeypatch.setattr("kminilog.verification.account.spark.verify", verify)
     run = orders("verify", "--engine", "spark")
     assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
 

@@ -35,7 +35,7 @@ def test_flights_are_ingested_and_every_row_accounted_for(
 ):
     from kminilog.jobs.source.description import Source
     from kminilog.jobs.spark.ingest.job import ingest
-    from kminilog.verification.spark import verify
+    from kminilog.verification.account.spark import verify
 
     source = Source((str(directory / f"flights.{format}"),), format=format, key="tailnum")
     ingest(spark, tmp_path, source, topic="flights", partitions=4, dialect=dialect)

@@ -252,7 +252,7 @@ def _verify_by_spark(
         files_of(source)  # a missing one ends here, before Spark starts
     with spark_at_work("Verifying with Spark", master) as (start, at):
         spark = start()  # says so, before what loads pyspark
-        from kminilog.verification.spark import verify
+        from kminilog.verification.account.spark import verify
 
         return verify(spark, log_dir, topics, progress=at, **options)
 

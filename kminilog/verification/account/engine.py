@@ -1,4 +1,4 @@
-"""An engine runs functions over tasks, in this process or in Spark (verification/spark.py).
+"""An engine runs functions over tasks, in this process or in Spark (verification/account/spark.py).
 
     map        a function of one item, for each item
     exchange   functions that read items and yield (number, value); then functions of a number and

@@ -12,7 +12,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
-from kminilog.verification.spark import verify
+from kminilog.verification.account.spark import verify
 from tests.support.log_content import content_of
 from tests.support.shared_data import shared_file
 

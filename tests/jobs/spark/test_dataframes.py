@@ -13,9 +13,9 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir, make_log_dir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
+from kminilog.verification.account.spark import verify
 from kminilog.verification.commands import showing_command
 from kminilog.verification.findings import FindingClass
-from kminilog.verification.spark import verify
 from tests.support.log_content import content_of, files_of, write_anew
 
 ROWS = [(f"k{n % 7}" if n % 5 else None, f"v{n}") for n in range(500)]

@@ -16,7 +16,7 @@ from kminilog.jobs.spark.runtime.executor_checks import check_cluster
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from kminilog.verification.spark import verify
+from kminilog.verification.account.spark import verify
 from tests.support.damage import files_of
 from tests.support.jobs.spark.standalone import NEEDED, make_environment
 from tests.support.spark import CHECKOUT

@@ -31,8 +31,8 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.verification import findings
+from kminilog.verification.account.spark import verify
 from kminilog.verification.report import Report
-from kminilog.verification.spark import verify
 from tests.support.verification.forgery import Forged, Forger
 from tests.support.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
 

@@ -24,7 +24,7 @@ from kminilog.verification.account.expected import ExpectedPartition
 from kminilog.verification.account.rejections import Rejections
 from kminilog.verification.account.sides import Sides
 from kminilog.verification.account.source_check import Reading, sums
-from kminilog.verification.spark import SparkEngine, verify
+from kminilog.verification.account.spark import SparkEngine, verify
 from tests.jobs.source.test_file_columns import CSV, JSON, LINES
 from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_parquet_columns import columns_of, make_source, source_of

@@ -20,8 +20,8 @@ from kminilog.storage.publish.manifests import (
     quarantine_path,
 )
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.spark import verify
 from kminilog.verification.report import Report
-from kminilog.verification.spark import verify
 from tests.support.log_content import Content, write_anew
 
 CSV = b"id,name\n" + b"".join(b"%d,n%d\n" % (n % 7, n) for n in range(40))

@@ -27,7 +27,7 @@ from kminilog.jobs.spark.runtime.session import (
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from kminilog.verification.spark import verify
+from kminilog.verification.account.spark import verify
 from tests.support.spark_classes import ARCHIVE
 
 START = """

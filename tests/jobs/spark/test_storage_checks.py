@@ -21,13 +21,13 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.spark import SparkEngine
 from kminilog.verification.account.storage_checks import check_partitions
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.records import read_small_files
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as check_plainly
-from kminilog.verification.spark import SparkEngine
 from tests.support.damage import cut_to, fix_crc, flip_byte, message_positions
 
 SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)

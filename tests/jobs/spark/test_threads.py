@@ -16,7 +16,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.storage.log_dir import LogDir
-from kminilog.verification.spark import verify
+from kminilog.verification.account.spark import verify
 from tests.support.log_content import content_of
 
 TIME_ZONE, CASE = "spark.sql.session.timeZone", "spark.sql.caseSensitive"

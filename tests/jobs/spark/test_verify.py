@@ -23,8 +23,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.topics import Topic
+from kminilog.verification.account.spark import verify
 from kminilog.verification.report import Report, verify_storage
-from kminilog.verification.spark import verify
 from tests.support.damage import flip_byte, message_positions
 from tests.support.log_content import Content, content_of, write_anew
 

@@ -20,8 +20,8 @@ from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.spark import SparkEngine
 from kminilog.verification.findings import FindingClass
-from kminilog.verification.spark import SparkEngine
 from tests.support.spark import ON_SPARK
 
 Row = tuple[str | None, str]

@@ -21,11 +21,11 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.verification.account import findings_file
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.spark import SparkEngine
 from kminilog.verification.fast_segment_checks import check_segment as fast_check
 from kminilog.verification.findings import ROW_TYPES, SAMPLE_COUNT, Finding, FindingClass
 from kminilog.verification.report import Report
 from kminilog.verification.segment_checks import check_segment as plain_check
-from kminilog.verification.spark import SparkEngine
 from tests.support.damage import cut_to, flip_byte, message_positions
 from tests.support.log_content import Content, KeyValue, content_of, write_anew
 from tests.support.spark import ON_SPARK

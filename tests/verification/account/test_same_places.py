@@ -17,8 +17,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.spark import SparkEngine
 from kminilog.verification.report import Report
-from kminilog.verification.spark import SparkEngine
 from tests.jobs.source.test_kcat import line
 from tests.jobs.source.test_topic_columns import write_topic
 from tests.support.cli.command_line import CommandLine, assert_one_line

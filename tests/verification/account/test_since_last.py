@@ -24,10 +24,10 @@ from kminilog.storage.publish import fingerprints
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.spark import SparkEngine
 from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.last_ok import VERIFIED_DIR
 from kminilog.verification.report import Report
-from kminilog.verification.spark import SparkEngine
 from tests.support.damage import (
     cut_to,
     encode_entries,

@@ -27,8 +27,8 @@ from kminilog.verification import findings
 from kminilog.verification.account import account, alterations
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
+from kminilog.verification.account.spark import SparkEngine
 from kminilog.verification.report import Report
-from kminilog.verification.spark import SparkEngine
 from tests.support.damage import files_of, restore
 from tests.support.verification.account.changes import (
     CHANGES,
