@@ -11,6 +11,7 @@ import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +21,11 @@ import kminilog
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "kminilog"
-ROW = re.compile(r"\| (?:(★+) )?`([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (.+) \|")
+ROW = re.compile(r"\| (?:★+ )?`([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (.+) \|")
 STARS = {"★", "★★", "★★★"}
+READING = re.compile(r"\n## (★+) (.+?)(?=\n## )", re.DOTALL)
+LISTED = re.compile(r"^\d+\. `([a-z0-9_.]+)`: ", re.MULTILINE)
+DOOR = re.compile(r"^\| `([a-z0-9_.]+)` \| ", re.MULTILINE)
 CLOCK = {"time", "datetime", "random", "sched", "asyncio"}
 FILES = {"os", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl", "mmap", "sys", "logging"}
 COLUMNS = {"numpy", "pyarrow", "isal"}  # of these too, whatever their kind:
@@ -45,16 +49,12 @@ PROPERTIES = {"property", "cached_property"}
 class Room(NamedTuple):
     name: str
     kind: str
-    reading: str
     is_to_come: bool
 
 
 def read_floor_plan() -> list[Room]:
     text = (PROJECT / "docs" / "architecture.md").read_text()
-    return [
-        Room(name, kind, stars, "(to come)" in idea)
-        for stars, name, kind, idea in ROW.findall(text)
-    ]
+    return [Room(name, kind, "(to come)" in idea) for name, kind, idea in ROW.findall(text)]
 
 
 def rows_of_the_table(page: str) -> list[str]:
@@ -67,10 +67,17 @@ def rows_of_no_room(page: str) -> list[str]:
     return [row for row in rows_of_the_table(page) if not ROW.fullmatch(row)]
 
 
+def lists_to_read() -> dict[str, list[str]]:
+    """Return the modules of each reading, in the order of its list."""
+    return {stars: LISTED.findall(text) for stars, text in READING.findall(READ_THE_CODE)}
+
+
 ROOMS = read_floor_plan()
+READ_THE_CODE = (PROJECT / "docs" / "read-the-code.md").read_text()
 BUILT = [room.name for room in ROOMS if not room.is_to_come]
 KINDS = {room.name: room.kind for room in ROOMS}
-READINGS = {room.name: room.reading for room in ROOMS if room.reading}
+READINGS = {room: stars for stars, rooms in lists_to_read().items() for room in rooms}
+DOORS = DOOR.findall(READ_THE_CODE.split("\n## Doors\n")[1])
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.stem != "__init__"]
 ROOT = PACKAGE / "__init__.py"
 INITS = sorted(set(PACKAGE.rglob("__init__.py")) - {ROOT})
@@ -180,16 +187,19 @@ def path_of(room: str) -> Path:
     return PACKAGE.joinpath(*room.split(".")).with_suffix(".py")
 
 
-def outside_of_reading(readings: dict[str, str], imports: dict[str, set[str]]) -> list[str]:
-    """Return which marked room imports a room that its reader has not met.
+def outside_of_reading(
+    readings: dict[str, str], imports: dict[str, set[str]], doors: Collection[str] = ()
+) -> list[str]:
+    """Return which listed room imports a room that its reader has not met.
 
-    A room that may be imported is marked, and so bound in the same way: no chain of imports leaves
-    the readings. An import for the types alone counts too, since a reader follows it.
+    A room that may be imported is listed, and so bound in the same way: no chain of imports leaves
+    the readings, but by a door, whose reader need not open it. An import for the types alone counts
+    too, since a reader follows it.
     """
     return [
         f"{room} {stars} must not import {other}, which is in no reading up to {stars}"
         for room, stars in readings.items()
-        for other in sorted(imports[room])
+        for other in sorted(imports[room].difference(doors))
         if not 0 < len(readings.get(other, "")) <= len(stars)
     ]
 
@@ -201,7 +211,32 @@ def rooms_imported_by(room: str) -> set[str]:
 
 def test_reading_imports_only_what_it_or_an_earlier_one_holds():
     imports = {room: rooms_imported_by(room) for room in READINGS}
-    assert outside_of_reading(READINGS, imports) == []
+    assert outside_of_reading(READINGS, imports, DOORS) == []
+
+
+def test_page_lists_each_reading_in_the_order_of_the_imports():
+    listed = [room for rooms in lists_to_read().values() for room in rooms]
+    assert len(listed) == len(set(listed)) == len(READINGS)
+    assert set(listed) | set(DOORS) <= set(BUILT)
+    assert set(DOORS).isdisjoint(listed)
+    too_early = [
+        f"{room} before {other}"
+        for rooms in lists_to_read().values()
+        for slot, room in enumerate(rooms)
+        for other in rooms_imported_by(room) & set(rooms[slot:])
+        if other not in looked_up()
+    ]
+    assert too_early == []
+
+
+def looked_up() -> set[str]:
+    """Return what a reader looks up when its name comes: the end of the first list."""
+    return set(LISTED.findall(READ_THE_CODE.split("**Look these up**")[1].split("\n## ")[0]))
+
+
+def test_each_door_is_used():
+    used = set().union(*(rooms_imported_by(room) for room in READINGS))
+    assert [door for door in DOORS if door not in used] == []
 
 
 def file_of_tests(room: str) -> Path:
@@ -219,10 +254,9 @@ def test_reading_is_one_of_three():
     assert set(READINGS.values()) == STARS
 
 
-def test_first_page_says_how_long_the_readings_are():
-    page = " ".join((PROJECT / "docs" / "index.md").read_text().split())
+def test_page_says_how_long_the_readings_are():
     for stars in STARS:
-        said = re.search(rf"\({stars}, (?:about )?([\d,]+) lines", page)
+        said = re.search(rf"\n## {stars} \w+\n\nAbout ([\d,]+) lines", READ_THE_CODE)
         lines = sum(
             len(path_of(room).read_text().splitlines())
             for room, reading in READINGS.items()

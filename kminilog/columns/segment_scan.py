@@ -1,4 +1,4 @@
-"""How far a segment is valid, and what is valid after damage: fast twins of storage.segment_scan.
+"""How far a segment is valid, and what is whole after damage: fast twins of two plain functions.
 
 The file is read in windows, and each window is checked as a whole. The index gives hints where
 messages begin; every hint is verified. If something is wrong, the plain twin names the fault.
@@ -16,11 +16,12 @@ from kminilog.columns.checking import Structure
 from kminilog.columns.layout import are_due, due
 from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import BATCH_MAGIC, MAX_INSIDE
-from kminilog.storage.log_file import whole_messages
+from kminilog.format.later_formats import BATCH_MAGIC
+from kminilog.format.message import MAX_INSIDE
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
+from kminilog.storage.segment_scan import SegmentScan, SegmentScanner
 from kminilog.storage.segment_scan import scan_segment as scan_plainly
+from kminilog.storage.whole_messages import WholeMessages, whole_messages
 
 _FEW_MESSAGES = 100
 
@@ -62,7 +63,7 @@ def count_whole_messages(
     few: int = _FEW_MESSAGES,
     window_bytes: int = WINDOW_BYTES,
 ) -> WholeMessages:
-    """Return what `storage.segment_scan.count_whole_messages` returns; O(bytes), memory O(window).
+    """Return what the plain `count_whole_messages` returns; O(bytes), memory O(window).
 
     A `few` messages are read one by one before each whole window. Else frequent damage would cost a
     whole window each time.

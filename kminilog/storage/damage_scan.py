@@ -32,8 +32,8 @@ from kminilog.format.message import (
     encode,
 )
 from kminilog.storage.files import open_regular, regular_status
-from kminilog.storage.log_file import find_message, whole_messages
 from kminilog.storage.segment import Segment
+from kminilog.storage.whole_messages import find_message, whole_messages
 
 BAD_LENGTH, TORN_TAIL = "bad-length", "torn-tail"
 _SIZE_AND_CRC = struct.Struct(">iI")

@@ -2,7 +2,7 @@
 
 A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
 Recovery cuts it off. A tail is torn unless one of these is whole, in whatever format, because a
-newer Kafka may have written it (`format.message.decode_any`):
+newer Kafka may have written it (`whole_messages.decode_any`):
 
     what stands exactly at the fault, with any offset
     a message further on in this segment, with the expected offset or a greater one: a value may
@@ -46,7 +46,6 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.files import naming, open_regular, sync
-from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.reserve import with_reserve
@@ -55,10 +54,10 @@ from kminilog.storage.segment_scan import (
     PLAIN,
     SegmentScan,
     SegmentScanner,
-    WholeMessages,
     has_due_entries,
     valid_end,
 )
+from kminilog.storage.whole_messages import WholeMessages, whole_messages
 
 _BOTH_FILES = re.compile(r"(?<![^/])(0[0-8][0-9]{18})\.index/\1\.log/")  # below MAX_OFFSET
 _NONE_WHOLE = WholeMessages(0, 0)

@@ -19,15 +19,14 @@ from typing import NamedTuple
 
 from kminilog.format.index_entry import IndexEntry, due_entries
 from kminilog.format.message import (
-    BATCH_MAGIC,
     CorruptMessage,
     Message,
     NeedMoreBytes,
     Outcome,
     is_next_message,
 )
-from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment, damage_error
+from kminilog.storage.whole_messages import WholeMessages, count_whole_messages
 
 
 class SegmentScan(NamedTuple):
@@ -107,64 +106,6 @@ def valid_end(segment: Segment) -> int | None:
         return None
     scan = scan_segment(segment, entry)
     return None if scan.reason or scan.entries else scan.next_offset
-
-
-class WholeMessages(NamedTuple):
-    """The whole messages after damage: their number, and one past their greatest offset.
-
-    A batch of Kafka's format v2 holds messages, and counts as a batch.
-    """
-
-    message_count: int
-    next_offset: int
-    batch_count: int = 0
-
-    def plus(self, other: "WholeMessages") -> "WholeMessages":
-        """Return both together."""
-        return WholeMessages(
-            self.message_count + other.message_count,
-            max(self.next_offset, other.next_offset),
-            self.batch_count + other.batch_count,
-        )
-
-    def without(self, message: Message) -> "WholeMessages":
-        """Return them without one that is counted."""
-        is_batch = message.magic == BATCH_MAGIC
-        return self._replace(
-            message_count=self.message_count - (not is_batch),
-            batch_count=self.batch_count - is_batch,
-        )
-
-    def __str__(self) -> str:
-        r"""Return what these are, in words.
-
-        >>> print(WholeMessages(1, 8), WholeMessages(0, 8, 2), WholeMessages(3, 8, 1), sep="\n")
-        1 whole message
-        2 whole batches of format v2
-        3 whole messages and 1 whole batch of format v2
-        """
-        messages = f"{self.message_count} whole message{'s' * (self.message_count != 1)}"
-        batches = f"{self.batch_count} whole batch{'es' * (self.batch_count != 1)} of format v2"
-        if not self.batch_count:
-            return messages
-        return f"{messages} and {batches}" if self.message_count else batches
-
-
-def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
-    """Return the number of whole messages at or after a position; skip damage between them.
-
-    They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that a
-    segment of this length cannot reach without gaps and compressed messages: there it is damage
-    itself. It is 0 if no other message is there.
-    """
-    limit = segment.first_offset + segment.file_bytes
-    message_count = batch_count = next_offset = 0
-    for _, message in whole_messages(segment.log_path, position):
-        batch_count += message.magic == BATCH_MAGIC
-        message_count += message.magic != BATCH_MAGIC
-        if next_offset <= message.offset < limit:
-            next_offset = message.offset + 1
-    return WholeMessages(message_count, next_offset, batch_count)
 
 
 def next_offset(segment: Segment) -> int:

@@ -15,10 +15,11 @@ from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, NeedMoreBytes, Outcome, decode
 from kminilog.storage.files import open_regular
-from kminilog.storage.log_file import message_at, whole_messages
+from kminilog.storage.log_file import message_at
 from kminilog.storage.lookup import UNTRACED, Tracer, walk
 from kminilog.storage.segment import Segment, damage_error
 from kminilog.storage.segment_scan import fault
+from kminilog.storage.whole_messages import whole_messages
 
 _LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval
 _MAX_WINDOW_BYTES = 1 << 20

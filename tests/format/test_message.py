@@ -15,27 +15,15 @@ from kminilog.format.message import (
     checksum,
     content,
     decode,
-    decode_any,
     encode,
     encoded_bytes,
     header,
     is_next_message,
-    possible_beginnings,
     scan,
 )
 from kminilog.storage.damage_scan import repaired_size
-from tests.support.damage import crc32c, later_message
-
-dialects = st.sampled_from(sorted(DIALECTS.values(), key=str))
-keys = st.none() | st.binary(max_size=80)
-offsets = st.integers(0, 2**63 - 1)
-
-
-@st.composite
-def messages(draw: st.DrawFn) -> tuple[Dialect, int, bytes | None, bytes | None]:
-    dialect = draw(dialects)
-    value = draw(st.binary(max_size=300) | (st.none() if dialect is KAFKA else st.nothing()))
-    return dialect, draw(offsets), draw(keys), value
+from tests.support.damage import later_message
+from tests.support.format.messages import dialects, keys, messages
 
 
 @given(messages())
@@ -82,46 +70,6 @@ def test_message_with_one_byte_changed_behind_the_size_is_corrupt(case, data):
     assert isinstance(decode(case[0], bytes(encoded)), CorruptMessage)
 
 
-@given(messages(), st.binary(max_size=40))
-def test_possible_beginnings_of_rubbish_and_a_message_include_the_message(case, rubbish):
-    assert len(rubbish) in set(possible_beginnings(rubbish + encode(*case)))
-
-
-@given(messages())
-def test_decode_any_takes_messages_of_both_dialects(case):
-    encoded = encode(*case)
-    whole = decode_any(encoded)
-    assert isinstance(whole, Message)
-    assert whole._replace(key=None, value=None) == whole
-    assert whole.offset == case[1]
-    assert whole.length_bytes == len(encoded)
-
-
-later_formats = pytest.mark.parametrize("magic", [1, 2, 3, 127])
-
-
-@later_formats
-def test_decode_any_takes_a_message_of_a_later_format_only_if_its_crc_is_right(magic):
-    encoded = later_message(magic, 5, b"hi")
-    whole = decode_any(b"front" + encoded, 5)
-    assert isinstance(whole, Message)
-    assert (whole.offset, whole.magic, whole.length_bytes) == (5, magic, len(encoded))
-    for position in range(16, len(encoded)):
-        damaged = bytearray(encoded)
-        damaged[position] ^= 1
-        assert not isinstance(decode_any(bytes(damaged)), Message), position
-    for kept_bytes in range(len(encoded)):
-        assert isinstance(decode_any(encoded[:kept_bytes]), NeedMoreBytes)
-
-
-def test_decode_any_gives_a_batch_the_offset_of_its_last_record():
-    covered = struct.pack(">hi", 0, 6) + bytes(40)
-    content = struct.pack(">ibI", 0, 2, crc32c(covered)) + covered
-    whole = decode_any(struct.pack(">qi", 100, len(content)) + content)
-    assert isinstance(whole, Message)
-    assert whole.offset == 106
-
-
 @pytest.mark.parametrize("magic", [1, 2])
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
 def test_decode_names_a_later_format_if_the_crc_is_right(dialect, magic):
@@ -132,13 +80,6 @@ def test_decode_names_a_later_format_if_the_crc_is_right(dialect, magic):
     outcome = decode(dialect, encoded[:-1] + b"!")
     assert isinstance(outcome, CorruptMessage)
     assert outcome.detail == f"magic {magic} is not 0"
-
-
-@later_formats
-@given(rubbish=st.binary(max_size=40))
-def test_possible_beginnings_of_rubbish_and_a_later_format_include_the_message(magic, rubbish):
-    data = rubbish + later_message(magic, 2**40 - 1, b"hi")
-    assert len(rubbish) in set(possible_beginnings(data))
 
 
 @given(messages(), st.integers(0, 2**31 - 1))

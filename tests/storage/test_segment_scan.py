@@ -12,15 +12,13 @@ from kminilog.format.message import encode
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import (
     SegmentScan,
-    WholeMessages,
     check_segment,
-    count_whole_messages,
     has_due_entries,
     next_offset,
     scan_segment,
     valid_end,
 )
-from tests.support.damage import cut_to, flip_byte, later_message
+from tests.support.damage import cut_to, flip_byte
 from tests.support.storage.segments import BASE, COUNT, length_of, message, write_segment
 
 
@@ -178,48 +176,6 @@ def test_valid_end_does_not_look_in_front_of_the_last_entry(tmp_path, dialect):
     segment = write_segment(tmp_path, dialect)
     break_message(segment, 1)
     assert valid_end(segment) == segment.first_offset + COUNT
-
-
-# ---- count_whole_messages
-
-
-def test_count_whole_messages_skips_the_damage_between_them(tmp_path, dialect):
-    segment = write_segment(tmp_path, dialect)
-    break_message(segment, 2)
-    break_message(segment, 5)
-    expected = WholeMessages(6, segment.first_offset + COUNT)
-    assert count_whole_messages(segment, 2 * length_of(dialect)) == expected
-
-
-def test_count_whole_messages_at_the_end_of_a_segment_finds_none(tmp_path, dialect):
-    segment = write_segment(tmp_path, dialect)
-    append(segment, message(dialect, segment.first_offset + COUNT)[:-1])
-    assert count_whole_messages(segment, COUNT * length_of(dialect)) == WholeMessages(0, 0)
-
-
-@pytest.mark.parametrize("magic", [1, 2, 3])
-def test_count_whole_messages_counts_those_of_another_format(tmp_path, dialect, magic):
-    segment = write_segment(tmp_path, dialect, 1)
-    append(segment, later_message(magic, segment.first_offset + 1, b"later"))
-    counts = (1, segment.first_offset + 2, 1) if magic == 2 else (2, segment.first_offset + 2)
-    assert count_whole_messages(segment) == WholeMessages(*counts)
-
-
-@pytest.mark.parametrize("is_reachable", [True, False])
-def test_count_whole_messages_takes_no_end_from_an_offset_that_is_out_of_reach(
-    tmp_path, dialect, is_reachable
-):
-    """Each message has more than one byte, so the offset is damaged itself."""
-    segment = write_segment(tmp_path, dialect)
-    end, limit = segment.first_offset + COUNT, segment.first_offset + 11 * length_of(dialect)
-    append(segment, message(dialect, limit - 1 if is_reachable else limit))
-    assert count_whole_messages(segment) == WholeMessages(11, limit if is_reachable else end)
-
-
-def test_count_whole_messages_takes_the_end_from_the_greatest_offset(tmp_path, dialect):
-    segment = write_segment(tmp_path, dialect)
-    append(segment, message(dialect, segment.first_offset))
-    assert count_whole_messages(segment) == WholeMessages(11, segment.first_offset + COUNT)
 
 
 # ---- next_offset, and check_segment

@@ -19,23 +19,23 @@ from kminilog.cli.shared.message_fields import damage_json, message_json
 from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, decode_entry
+from kminilog.format.later_formats import LATER_FORMATS, possible_beginnings
 from kminilog.format.message import (
     CRC_END,
     KEY_START,
-    LATER_FORMATS,
     MAGIC,
     CorruptMessage,
     Message,
     NeedMoreBytes,
     decode,
     encode,
-    possible_beginnings,
 )
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
 from kminilog.storage.damage_scan import no_tail, walk
 from kminilog.storage.files import open_regular, read_regular
-from kminilog.storage.log_file import message_at, whole_messages
+from kminilog.storage.log_file import message_at
 from kminilog.storage.segment import Segment
+from kminilog.storage.whole_messages import whole_messages
 from kminilog.verification.findings import FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16

@@ -13,7 +13,8 @@ from kminilog.cli.shared.progress import working_if_long
 from kminilog.columns.twins import segment_scanner
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
+from kminilog.storage.segment_scan import SegmentScan, SegmentScanner
+from kminilog.storage.whole_messages import WholeMessages
 
 
 def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:
