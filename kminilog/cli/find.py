@@ -44,7 +44,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_ends import RecordedEnds
 from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.notices import OnGap
-from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.segment_search import Found
 from kminilog.text import Span, StyledText, columns, count, shown
 
 _READ_BYTES = 2**20
@@ -133,8 +134,8 @@ def _find_offset(
 def found_json(search: Search, found: Found) -> dict[str, Any]:
     """Return what `find --json` prints."""
     reader, trace = search.reader, search.trace
-    segment, located = found
-    entry = located.index_entry
+    segment = found.segment
+    entry = found.index_entry
     entries_probed = trace.probes(ENTRIES)
     return {
         "topic": reader.topic_partition.topic,
@@ -150,10 +151,10 @@ def found_json(search: Search, found: Found) -> dict[str, Any]:
         },
         "index_probes": len(entries_probed),
         "index_offsets_probed": [segment.base_offset + probe.value for probe in entries_probed],
-        "scanned_messages": located.scanned_messages,
-        "scanned_bytes": located.scanned_bytes,
-        "position": located.position,
-        "message": message_json(located.position, located.message),
+        "scanned_messages": found.scanned_messages,
+        "scanned_bytes": found.scanned_bytes,
+        "position": found.position,
+        "message": message_json(found.position, found.message),
     }
 
 
@@ -188,12 +189,12 @@ def found_lines(partition: TopicPartition, found: Found, broker: int | None) -> 
 
     In two lines, key and value are cut where they do not fit.
     """
-    message = found.located.message
+    message = found.message
     at = partition if broker is None else f"broker-{broker}/{partition}"
     place = (
         f"{at}/{found.segment.log_path.name}, ",
         Span(f"offset {message.offset}", "offset"),
-        f", byte {found.located.position}:",
+        f", byte {found.position}:",
     )
     line = StyledText(*place, " ", *key_and_value(message, width()))
     if columns(line) <= width():
@@ -229,15 +230,14 @@ def _partitions(log_dir: LogDir, where: str) -> list[TopicPartition]:
 
 
 def _write(partition: TopicPartition, found: Found, broker: int | None, as_json: bool) -> None:
-    located = found.located
     if as_json:
         place = {
             **({} if broker is None else {"broker": broker}),
             **partition._asdict(),
-            "offset": located.message.offset,
+            "offset": found.message.offset,
             "segment": found.segment.name,
-            "position": located.position,
+            "position": found.position,
         }
-        write_record({**place, "message": message_json(located.position, located.message)})
+        write_record({**place, "message": message_json(found.position, found.message)})
     else:
         write_lines(found_lines(partition, found, broker))

@@ -179,11 +179,6 @@ class Broker:
         offsets = {partition: r.high_watermark for partition, r in self._replicas.items()}
         write_checkpoint(self._running.path, offsets, HIGH_WATERMARK_FILE)
 
-    def check(self) -> None:
-        """Assert that every replica is valid; O(log)."""
-        for replica in self._replicas.values():
-            replica.check()
-
     def _refuse_missing(self, hosted: list[TopicPartition]) -> None:
         known = {topic.name for topic in self._running.topics()}
         for partition in hosted:

@@ -261,22 +261,6 @@ class Controller:
         with self._lock:
             return [line for broker in self._brokers.values() for line in broker.take_warnings()]
 
-    def check(self) -> None:
-        """Assert the invariants of the cluster and of every replica that is up; O(logs)."""
-        with self._lock:
-            for broker in self._brokers.values():
-                broker.check()
-            for partition, leadership in self._state.partitions.items():
-                assert leadership.in_sync, partition
-                assert set(leadership.in_sync) <= set(leadership.replicas), partition
-                running = self._running() & set(leadership.in_sync)
-                if leadership.leader is None:
-                    assert not running, partition
-                else:
-                    assert leadership.leader in leadership.in_sync, partition
-                    assert running == set(leadership.in_sync), partition
-                    assert partition in self._progress
-
     # ---- for those who add the requests
 
     def _leader(self, partition: TopicPartition) -> LeaderReplica:

@@ -99,8 +99,3 @@ class Replica:
         if self.log.log_end_offset < offset:
             self.log.begin_at(offset)
             self.high_watermark = offset
-
-    def check(self) -> None:
-        """Assert that the log is valid, and that the high watermark lies in it; O(log)."""
-        self.log.check()
-        assert self.log.log_start_offset <= self.high_watermark <= self.log.log_end_offset

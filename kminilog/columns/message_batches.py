@@ -2,7 +2,7 @@
 
     file --windows--> valid messages that follow each other --> columns --> batches
                 | stops at anything else
-            segment_search.locate: a gap, a large message, the end of the log, or the damage
+            segment_search: a gap, a large message, the end of the log, or the damage
 
 `columns` checks and decodes a window as a whole. If it stops, the plain engine looks at that place,
 so that faults have the same names and positions as everywhere else. The index gives hints where
@@ -23,7 +23,11 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.damage_scan import walk
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import locate, misplaced_segment, refuse_compressed
+from kminilog.storage.segment_search import (
+    find_in_segment,
+    misplaced_segment_error,
+    refuse_compressed,
+)
 
 WINDOW_BYTES = 1 << 21
 
@@ -47,14 +51,14 @@ def valid_messages(
     """
     following_offset = following.first_offset if following else None
     while start_offset < end_offset:
-        located = locate(segment, start_offset, following_offset=following_offset)
-        if located is None and following and not segment.allows_gaps:
-            raise misplaced_segment(following, segment)
-        if located is None or located.message.offset >= end_offset:
+        found = find_in_segment(segment, start_offset, following_offset=following_offset)
+        if found is None and following and not segment.allows_gaps:
+            raise misplaced_segment_error(following, segment)
+        if found is None or found.message.offset >= end_offset:
             return
-        refuse_compressed(segment, located)
-        start_offset = located.message.offset
-        for batch, _ in batches_in_turn(segment, located.position, start_offset):
+        refuse_compressed(found)
+        start_offset = found.message.offset
+        for batch, _ in batches_in_turn(segment, found.position, start_offset):
             yield batch.slice(0, end_offset - start_offset)
             start_offset += batch.num_rows
             if start_offset >= end_offset:

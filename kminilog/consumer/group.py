@@ -228,22 +228,6 @@ class Group:
             member.heard_ms = min(member.heard_ms, now_ms)
         self._remove([m.id for m in self.members.values() if m.has_expired(now_ms)])
 
-    def check(self, *, is_cooperative: bool) -> None:
-        """Assert what holds after every call; see also the module's text."""
-        assert (self.state == EMPTY) == (not self.members)
-        assert self.assignment.keys() <= self.members.keys()
-        assert sum(map(len, self.assignment.values())) == len(self.owners), "owned twice"
-        assert self.topic_ids.keys() <= {partition.topic for partition in self.committed}
-        static = [m.instance_id for m in self.members.values() if m.instance_id]
-        assert len(static) == len(set(static))
-        if self.state == STABLE:
-            assert self.assignment.keys() == self.members.keys()
-            assert self.partitions.keys() == self._subscribed(self.partitions).keys()
-            for (topic, partition), member in self.owners.items():
-                assert topic in self.members[member].topics
-                assert partition < self.partitions[topic]
-            assert is_cooperative or not self._has_partitions_without_owner()
-
     # ---- the rebalance
 
     def _prepare(self) -> None:

@@ -24,8 +24,9 @@ from kminilog.format.message import CRC_END, SIZE_END
 from kminilog.format.names import segment_name
 from kminilog.storage.files import open_regular
 from kminilog.storage.lookup import ENTRIES, NAMES, segment_slot
-from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_search import Found
 from kminilog.text import count, numbered, shown_in
 
 _SHOWN_ROWS = 9
@@ -196,7 +197,7 @@ def record_entries(recording: Recording, search: Search) -> None:
     segment = search.segment
     entries = segment.index.entries()
     relative = search.offset - segment.base_offset
-    taken, _ = segment.index.lookup(search.offset)
+    taken, _ = segment.index.nearest_entry(search.offset)
     name = segment.index.path.name
     _show_index(recording, name, entries, taken)
     values: dict[str, Value] = {
@@ -249,7 +250,7 @@ def _record_entry(
     recording: Recording, search: Search, segment: Segment, values: dict[str, Value]
 ) -> None:
     entries = segment.index.entries()
-    taken, _ = segment.index.lookup(search.offset)
+    taken, _ = segment.index.nearest_entry(search.offset)
     stands = search.stands
     start = stands[0].position if stands else None
     slot = entries.index(taken) if taken else None
@@ -448,7 +449,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
             picture=_walk_picture(search, segment, None),
         )
         return
-    located = search.found.located
+    located = search.found
     message, position = located.message, located.position
     recording.spend(reads=1, bytes=message.length_bytes)
     recording.step(

@@ -211,18 +211,6 @@ class Accumulator:
         self._pool.close()
         return in_flight + queued
 
-    def check(self) -> None:
-        """Assert the invariants."""
-        with self._lock:
-            for place, batch in self._in_flight.items():
-                assert batch.is_in_flight
-                assert batch.topic_partition == place
-            for place, queue in self._queues.items():
-                assert all(batch.topic_partition == place for batch in queue)
-                assert not any(batch.is_in_flight for batch in queue)
-                assert all(batch.is_full for batch in list(queue)[:-1])
-        self._pool.check()
-
     def _first_batches(self) -> Iterator[tuple[TopicPartition, Batch]]:
         return ((place, queue[0]) for place, queue in self._queues.items() if queue)
 

@@ -233,10 +233,6 @@ class ProducerCore:
             last_steps.callback(self._stop_stepping)
             self.flush(timeout_ms)
 
-    def check(self) -> None:
-        """Assert the invariants of the accumulator and of the pool."""
-        self._accumulator.check()
-
     def _make_pool(self, metrics: PoolMetrics) -> BufferPool:
         return BufferPool(
             self.config["buffer.memory"],

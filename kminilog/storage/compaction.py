@@ -95,8 +95,8 @@ def where_is(reader: PartitionReader, base_offset: int, size_bytes: int) -> Plan
     if base_offset in segments:
         return PlannedSegment(segments[base_offset], 0, size_bytes)
     with suppress(KMiniLogError):  # retention has deleted it, or there is damage
-        segment, located = reader.find(reader.dialect.first_offset(base_offset))
-        return PlannedSegment(segment, located.position, located.position + size_bytes)
+        found = reader.find(reader.dialect.first_offset(base_offset))
+        return PlannedSegment(found.segment, found.position, found.position + size_bytes)
     return None
 
 

@@ -43,7 +43,7 @@ from kminilog.storage.publish.manifests import (
     committed_manifests,
 )
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import locate
+from kminilog.storage.segment_search import find_in_segment
 
 CUTS_FILE = ".cuts"
 
@@ -165,13 +165,14 @@ def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
     gone = [segment for segment in segments[1:] if segment.first_offset >= offset]
     last = segments[-len(gone) - 1]
     last.open()
-    located = locate(last, offset, following_offset=gone[0].first_offset if gone else None)
+    following_offset = gone[0].first_offset if gone else None
+    found = find_in_segment(last, offset, following_offset=following_offset)
     for segment in reversed(gone):
         segment.remove()
-    if located:
+    if found:
         entries = last.index.entries()
-        kept = sum(entry.position < located.position for entry in entries)
-        last.truncate_to(located.position, kept)
+        kept = sum(entry.position < found.position for entry in entries)
+        last.truncate_to(found.position, kept)
         last.flush()
     return gone
 

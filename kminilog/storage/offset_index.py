@@ -12,8 +12,7 @@ from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
-from kminilog.errors import CorruptBytesError
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
 from kminilog.format.names import INDEX_SUFFIX, segment_name
 from kminilog.storage.files import (
     append_to,
@@ -92,7 +91,7 @@ class OffsetIndex:
                 return
             last_offset, last_position = relative_offset, position
 
-    def lookup(
+    def nearest_entry(
         self, offset: int, tracer: Tracer = UNTRACED
     ) -> tuple[IndexEntry | None, int | None]:
         """Return the greatest entry not above `offset`, and the position of the next entry.
@@ -146,11 +145,3 @@ class OffsetIndex:
     def is_intact(self) -> bool:
         """Tell if the file is exactly the entries in memory, without any rest."""
         return self.holds_exactly(self.entries())
-
-    def check(self) -> None:
-        """Assert that the file is valid and equals the entries in memory."""
-        try:
-            entries = decode_entries(read_regular(self.path))
-        except CorruptBytesError as error:
-            raise AssertionError(f"{self.path.name}: {error}") from error
-        assert entries == self.entries(), f"{self.path.name}: file and memory differ"

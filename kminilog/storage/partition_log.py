@@ -33,7 +33,7 @@ from kminilog.storage.files import sync
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import check_segment, next_offset
+from kminilog.storage.segment_scan import next_offset
 
 
 def must_roll(
@@ -271,15 +271,6 @@ class PartitionLog:
     def close(self) -> None:
         """Refuse to write from now on, without a flush; reading still works. Idempotent."""
         self._closed_because = self._closed_because or "it is closed"
-
-    def check(self) -> None:
-        """Assert P1, P2, that only the last is empty, and the due index entries; O(log)."""
-        next_offset = self.log_start_offset
-        for segment in self.segments():
-            assert segment.base_offset == self.dialect.base_offset_for(next_offset), segment.name
-            next_offset = check_segment(segment).next_offset
-        assert next_offset == self.log_end_offset
-        assert all(segment.file_bytes for segment in self.segments()[:-1])
 
     # ---- steps of an append
 

@@ -25,7 +25,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeGuard, TypeVar
+from typing import Protocol, TypeVar
 
 from sortedcontainers import SortedDict
 
@@ -37,7 +37,12 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import UNTRACED, Tracer, segment_slot
 from kminilog.storage.notices import Gap, OnGap
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import Located, locate, misplaced_segment, refuse_compressed
+from kminilog.storage.segment_search import (
+    Found,
+    find_in_segment,
+    misplaced_segment_error,
+    refuse_compressed,
+)
 
 Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]
@@ -99,20 +104,6 @@ def segments_among(names: Iterable[str]) -> list[int]:
     between_slashes = "/".join(("", *names, ""))  # one search, because there may be thousands
     numbers = map(int, _LOG_NAMES.findall(between_slashes))
     return [number for number in numbers if number <= MAX_OFFSET]
-
-
-class Found(NamedTuple):
-    """A message, and where it stands."""
-
-    segment: Segment
-    located: Located
-
-
-Searched = Found | CorruptLogError | FileNotFoundError | None
-
-
-def _has_offset(found: Searched, offset: int) -> TypeGuard[Found]:
-    return isinstance(found, Found) and found.located.message.offset == offset
 
 
 class PartitionReader:
@@ -202,8 +193,8 @@ class PartitionReader:
         OffsetOutOfRangeError if the log does not hold the offset, CorruptLogError if damage is in
         the way, CompressedMessageError if the message is inside a compressed one.
         """
-        found = self._locate(offset, tracer)
-        if found is None or found.located.message.offset != offset:
+        found = self._find_from(offset, tracer)
+        if found is None or found.message.offset != offset:
             raise self._out_of_range(offset, is_followed=found is not None)
         return found
 
@@ -217,9 +208,10 @@ class PartitionReader:
         """
         messages = self.retry_if_changed(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
-            segment, located = self.find(messages[0].offset)
-            gap = (offset, messages[0].offset, str(segment.log_path), located.position)
-            self._on_gap(Gap(self.topic_partition, *gap))
+            found = self.find(messages[0].offset)
+            path = str(found.segment.log_path)
+            next_offset = found.message.offset
+            self._on_gap(Gap(self.topic_partition, offset, next_offset, path, found.position))
         return messages
 
     def retry_if_changed(self, work: Callable[[], Result]) -> Result:
@@ -227,8 +219,8 @@ class PartitionReader:
         return self._files.retry_if_changed(work, self.list_segments)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
-        while found := self._locate(offset, UNTRACED):
-            messages = messages_from(*found, max_bytes, self._segment_after)
+        while found := self._find_from(offset, UNTRACED):
+            messages = messages_from(found.segment, found, max_bytes, self._segment_after)
             if messages or not self.list_segments():  # else it was deleted, or moved, meanwhile
                 return messages
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -244,66 +236,67 @@ class PartitionReader:
             if not self.list_segments():
                 return None
 
-    def _locate(self, offset: int, tracer: Tracer) -> Found | None:
+    def _find_from(self, offset: int, tracer: Tracer) -> Found | None:
         """Return the first message not below `offset`; None at the log end, or below the log start.
 
-        It searches; unless that finds the very message, it lists the segments, and searches again
-        if they have changed. The first search of a reader knows no segments, so it finds nothing,
-        and that causes the first listing. Raises CompressedMessageError for a compressed message.
+        A list of segments may be outdated. So a search that does not find the very message is
+        repeated with a new list, and its error is raised only if the list is the same.
         """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
-        found = self._search(offset, tracer)
-        while self._is_outdated(found, offset):
-            found = self._search(offset, tracer)
-        if not _has_offset(found, offset) and offset < self.log_start_offset:
+        if not self._segments:
+            self.list_segments()
+        while True:
+            found, error = None, None
+            try:
+                found = self._search(offset, tracer)
+            except (CorruptLogError, FileNotFoundError) as caught:
+                error = caught
+            has_offset = found is not None and found.message.offset == offset
+            if not self._relist_if_it_may_help(found, has_offset, error):
+                break
+        if not has_offset and offset < self.log_start_offset:
             return None
-        if isinstance(found, Exception):
-            raise found
+        if error:
+            raise error
         if found:
-            refuse_compressed(*found)
+            refuse_compressed(found)
         return found
 
-    def _search(self, offset: int, tracer: Tracer) -> Searched:
-        """Search the listed segments once.
-
-        It returns an error and does not raise it, because an outdated list may be its cause.
-        """
+    def _search(self, offset: int, tracer: Tracer) -> Found | None:
+        """Search the listed segments once, from the one that may hold the offset."""
         tracer.begin()
         segments = self._segments
-        if not segments:
-            return None
         first_slot = segment_slot(self.dialect, segments.keys(), offset, tracer)
-        try:
-            for slot in range(first_slot, len(segments)):  # goes on only where gaps are allowed
-                segment = segments.peekitem(slot)[1]
-                following = segments.peekitem(slot + 1)[1] if slot + 1 < len(segments) else None
-                located = locate(
-                    segment,
-                    offset,
-                    tracer,
-                    following_offset=following.first_offset if following else None,
-                    descriptor=self._open_log(segment) if self._open_log else None,
-                )
-                if located:
-                    return Found(segment, located)
-                if following and self._on_gap is None:
-                    return misplaced_segment(following, segment)
-        except (CorruptLogError, FileNotFoundError) as error:
-            return error
+        for slot in range(first_slot, len(segments)):  # goes on only where gaps are allowed
+            segment = segments.peekitem(slot)[1]
+            following = segments.peekitem(slot + 1)[1] if slot + 1 < len(segments) else None
+            found = find_in_segment(
+                segment,
+                offset,
+                tracer,
+                following_offset=following.first_offset if following else None,
+                descriptor=self._open_log(segment) if self._open_log else None,
+            )
+            if found:
+                return found
+            if following and self._on_gap is None:
+                raise misplaced_segment_error(following, segment)
         return None
 
-    def _is_outdated(self, found: Searched, offset: int) -> bool:
-        """Tell if another search may find something else; list the segments if that is not clear.
+    def _relist_if_it_may_help(
+        self, found: Found | None, has_offset: bool, error: Exception | None
+    ) -> bool:
+        """Tell if another search may find something else; it lists the segments to know.
 
-        A message with this offset stays, unless a job has changed its segment: the last one.
+        A message with the right offset stays, unless a job has changed its segment: the last one.
         """
-        if _has_offset(found, offset) and found.segment is not self._segments.peekitem()[1]:
+        if has_offset and found and found.segment is not self._segments.peekitem()[1]:
             return False
         has_changed = self._files.has_changed()
-        if _has_offset(found, offset) and not has_changed:
+        if has_offset and not has_changed:
             return False
-        return self.list_segments() or has_changed or isinstance(found, FileNotFoundError)
+        return self.list_segments() or has_changed or isinstance(error, FileNotFoundError)
 
     def list_segments(self) -> bool:
         """List the directory; tell if the segments have changed since the last listing."""
@@ -335,7 +328,7 @@ class PartitionReader:
 
 
 def messages_from(
-    segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
+    segment: Segment, located: Found, max_bytes: int, segment_after: SegmentAfter
 ) -> list[Message]:
     """Return a located message and those that follow it, within `max_bytes`.
 
@@ -353,7 +346,7 @@ def messages_from(
 
 
 def _in_turn(
-    segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
+    segment: Segment, located: Found, max_bytes: int, segment_after: SegmentAfter
 ) -> Iterator[Message]:
     """Yield what stands in the order of the offsets, up to anything that is not the next message.
 

@@ -55,7 +55,7 @@ from kminilog.storage.segment_scan import (
     SegmentScan,
     SegmentScanner,
     has_due_entries,
-    valid_end,
+    quick_end,
 )
 from kminilog.storage.whole_messages import WholeMessages, whole_messages
 
@@ -221,7 +221,7 @@ def plan_recovery(
             before = slot - 1  # never at slot 0: the log starts with its first offset
             _decide_at(plan, segments, before, segments[before].file_bytes, reason, scanner)
             break
-        end = valid_end(segment) if slot < first_to_scan else None
+        end = quick_end(segment) if slot < first_to_scan else None
         if end is not None:
             plan.log_end_offset = end
             continue

@@ -1,13 +1,12 @@
 """Find how far a segment is valid: read its messages up to the first fault.
 
-Recovery cuts a log there, a writer continues there, and `check` asserts that there is no fault.
 These functions read one segment, know no other segments, and change nothing. Four functions tell
-where a segment ends:
+where a segment ends, each for somebody else:
 
     Segment.end_offset    for a reader: a fault is the end
     next_offset           for the writer: a fault is an error
-    valid_end             for recovery, quick: None means that the segment must be read whole
-    scan_segment          for recovery, whole
+    quick_end             for recovery, of a segment that was on the disk: it reads only the end
+    scan_segment          for recovery, of any other segment: it reads all
 
 Recovery gets the two functions that read whole segments as an argument, so that faster twins can
 take their place. Those of this module are called *plain*: they need no numpy.
@@ -48,26 +47,33 @@ def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentSc
     The first message must have the offset that the name gives, and each other the next one. With
     `start`, an index entry that the caller has checked, it begins there.
     """
-    next_offset, valid_bytes = segment.first_offset, 0
-    if start:
-        next_offset, valid_bytes = segment.base_offset + start.relative_offset, start.position
-    reason: str | None = None
+    valid = _ValidMessages(segment, start)
+    entries = due_entries(
+        valid, segment.base_offset, segment.index_interval_bytes, valid.valid_bytes
+    )
+    due = list(entries)  # this reads the segment; a message that has no entry is not kept
+    return SegmentScan(valid.next_offset, valid.valid_bytes, due, valid.reason)
 
-    def valid_messages() -> Iterator[tuple[int, int]]:
-        nonlocal next_offset, valid_bytes, reason
-        for position, outcome in segment.scan(valid_bytes):
-            reason = fault(outcome, next_offset)
-            if reason or not isinstance(outcome, Message):
+
+class _ValidMessages:
+    """Yields offset and position of each valid message; its fields say how far it has come."""
+
+    def __init__(self, segment: Segment, start: IndexEntry | None) -> None:
+        self.segment = segment
+        self.next_offset, self.valid_bytes = segment.first_offset, 0
+        if start:
+            self.next_offset = segment.base_offset + start.relative_offset
+            self.valid_bytes = start.position
+        self.reason: str | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        for position, outcome in self.segment.scan(self.valid_bytes):
+            self.reason = fault(outcome, self.next_offset)
+            if self.reason or not isinstance(outcome, Message):
                 return
-            next_offset, valid_bytes = outcome.offset + 1, position + outcome.length_bytes
+            self.next_offset = outcome.offset + 1
+            self.valid_bytes = position + outcome.length_bytes
             yield outcome.offset, position
-
-    last_indexed_position = valid_bytes  # of `start`, which is an entry; 0 without
-    interval_bytes = segment.index_interval_bytes
-    # `due_entries` takes the messages one by one, and keeps none: a segment may have millions.
-    due = due_entries(valid_messages(), segment.base_offset, interval_bytes, last_indexed_position)
-    entries = list(due)
-    return SegmentScan(next_offset, valid_bytes, entries, reason)
 
 
 def fault(outcome: Outcome, next_offset: int) -> str | None:
@@ -95,7 +101,7 @@ def has_due_entries(segment: Segment, scan: SegmentScan) -> bool:
     return segment.index.holds_exactly(scan.entries)
 
 
-def valid_end(segment: Segment) -> int | None:
+def quick_end(segment: Segment) -> int | None:
     """Return one past the last offset, from the index and the messages after its last entry.
 
     None if the index is invalid or those messages are not valid. A quick check, for a segment that
@@ -127,11 +133,3 @@ class SegmentScanner(NamedTuple):
 
 
 PLAIN = SegmentScanner(scan_segment, count_whole_messages)
-
-
-def check_segment(segment: Segment) -> SegmentScan:
-    """Assert a writer's invariants: whole messages in order, exactly the due entries. O(file)."""
-    scan = scan_segment(segment)
-    assert scan.reason is None, f"{segment.name} at {scan.valid_bytes}: {scan.reason}"
-    assert has_due_entries(segment, scan), f"{segment.name}: index entries"
-    return scan

@@ -25,12 +25,13 @@ _LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message tha
 _MAX_WINDOW_BYTES = 1 << 20
 
 
-class Located(NamedTuple):
-    """Where a message stands, and what the search read to find it.
+class Found(NamedTuple):
+    """A message, where it stands, and what the search read to find it.
 
     `scanned_bytes` counts from the beginning of the walk to the end of the message.
     """
 
+    segment: Segment
     position: int
     message: Message
     index_entry: IndexEntry | None
@@ -96,14 +97,14 @@ class _Cursor:
         return len(self._data) > known_bytes
 
 
-def locate(
+def find_in_segment(
     segment: Segment,
     offset: int,
     tracer: Tracer = UNTRACED,
     *,
     following_offset: int | None = None,
     descriptor: int | None = None,
-) -> Located | None:
+) -> Found | None:
     """Return a segment's first message with an offset not below `offset`; None if it has none.
 
     `following_offset` is the first offset of the next segment; None for the last segment, where an
@@ -115,51 +116,41 @@ def locate(
     that are no message, and for a message with a wrong offset. If gaps are allowed, see
     `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
     """
-    if descriptor is not None:
-        return _locate_in(descriptor, segment, offset, tracer, following_offset)
-    descriptor = open_regular(segment.log_path)
-    try:
-        segment.index.load()
-        return _locate_in(descriptor, segment, offset, tracer, following_offset)
-    finally:
-        os.close(descriptor)
-
-
-def refuse_compressed(segment: Segment, located: Located) -> None:
-    """Raise CompressedMessageError if the located message is a compressed one."""
-    if located.message.is_compressed:
-        raise CompressedMessageError(
-            located.message.codec,
-            where=f"{segment.log_path}, byte {located.position}",
-            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
-        )
-
-
-def _locate_in(
-    descriptor: int,
-    segment: Segment,
-    offset: int,
-    tracer: Tracer,
-    following_offset: int | None,
-) -> Located | None:
-    entry, end = segment.index.lookup(offset, tracer)
+    if descriptor is None:
+        opened = open_regular(segment.log_path)
+        try:
+            segment.index.load()
+            return find_in_segment(
+                segment, offset, tracer, following_offset=following_offset, descriptor=opened
+            )
+        finally:
+            os.close(opened)
+    entry, end = segment.index.nearest_entry(offset, tracer)
     if end is None and segment.index.load():  # the writer has added entries meanwhile
-        entry, end = segment.index.lookup(offset, tracer)
+        entry, end = segment.index.nearest_entry(offset, tracer)
     cursor = _Cursor(segment, descriptor, entry, end)
     outcome = cursor.advance_to(offset, tracer)
     if cursor.is_at_a_false_entry(outcome):
         cursor = _Cursor(segment, descriptor, None, None)
         outcome = cursor.advance_to(offset, tracer)
-    while True:  # repeats only at a gap or a compressed message
-        message = _expected(cursor, outcome, following_offset)
-        if message is None:
-            return None
+    while message := _expected(cursor, outcome, following_offset):
+        position = cursor.position
         cursor.skip(message)
         if message.offset >= offset:
-            message_end = cursor.position
-            read = (cursor.scanned, message_end - cursor.start)
-            return Located(message_end - message.length_bytes, message, cursor.entry, *read)
-        outcome = cursor.advance_to(offset, tracer)
+            scanned_bytes = cursor.position - cursor.start
+            return Found(segment, position, message, cursor.entry, cursor.scanned, scanned_bytes)
+        outcome = cursor.advance_to(offset, tracer)  # after a gap, or a compressed message
+    return None
+
+
+def refuse_compressed(found: Found) -> None:
+    """Raise CompressedMessageError if the message is a compressed one."""
+    if found.message.is_compressed:
+        raise CompressedMessageError(
+            found.message.codec,
+            where=f"{found.segment.log_path}, byte {found.position}",
+            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
+        )
 
 
 def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -> Message | None:
@@ -185,8 +176,11 @@ def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -
     raise damage_error(segment, position, fault(outcome, expected) or "damage", is_gap=is_gap)
 
 
-def misplaced_segment(segment: Segment, before: Segment) -> CorruptLogError:
-    """Return the error for a segment that does not begin where the one before it ends."""
+def misplaced_segment_error(segment: Segment, before: Segment) -> CorruptLogError:
+    """Return the error for a segment that does not begin where the one before it ends.
+
+    Reads the end of the one before.
+    """
     offset, expected = segment.first_offset, before.end_offset()
     reason = (
         f"by its name the segment begins with offset {offset}, but {expected} comes next, "

@@ -39,13 +39,13 @@ def read_digests(
 
 
 def _digest(reader: PartitionReader, staged: StagedPartition) -> str | None:
-    first, located = reader.find(staged.first_offset)
-    dialect, position = reader.dialect, located.position
+    first = reader.find(staged.first_offset)
+    dialect, position = reader.dialect, first.position
     if dialect.first_offset(dialect.base_offset_for(staged.first_offset)) != staged.first_offset:
         position = 0  # the job had to go on in this segment: it has written all of it
     digest, left = hashlib.sha256(), staged.bytes
     for segment in reader.segments():
-        if not first.first_offset <= segment.first_offset < staged.next_offset:
+        if not first.segment.first_offset <= segment.first_offset < staged.next_offset:
             continue
         with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
             file.seek(position)

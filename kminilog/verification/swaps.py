@@ -101,7 +101,7 @@ def _change(place: _Stored, content: _Stored) -> int:
 
 
 def _finding(reader: PartitionReader, found: Finding, offset: int) -> Finding:
-    segment, located = reader.find(offset)
+    first = reader.find(offset)
     detail = f"offsets {offset} and {offset + 1} have changed places: {found.detail}"
-    place = found._replace(segment=segment.name, offset=offset, position=located.position)
+    place = found._replace(segment=first.segment.name, offset=offset, position=first.position)
     return place._replace(detail=detail, last_offset=None)

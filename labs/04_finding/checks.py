@@ -21,7 +21,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import locate
+from kminilog.storage.segment_search import find_in_segment
 from kminilog.storage.topics import Topic
 from kminilog.text import table
 
@@ -377,7 +377,7 @@ class Partition:
         """Return the offsets of the student's messages; `after` runs once the first is located."""
         slot = sum(end <= offset for end in ENDS)
         following = dict(zip(self.segments, [*self.segments[1:], None], strict=False))
-        located = locate(self.segments[slot], offset)
+        located = find_in_segment(self.segments[slot], offset)
         if after:
             after()
         got = self._messages_from(self.segments[slot], located, max_bytes, following.get)
@@ -555,8 +555,8 @@ def solve_5(folder: Path) -> dict[str, Any]:
         "NAME_PROBES": len(trace.probes(NAMES)),
         "ENTRY_PROBES": len(trace.probes(ENTRIES)),
         "MOST_PROBES": sum(ceil(log2(count)) for count in counts) + 2,
-        "WALK_START": found.located.index_entry.position if found.located.index_entry else 0,
-        "POSITION": found.located.position,
+        "WALK_START": found.index_entry.position if found.index_entry else 0,
+        "POSITION": found.position,
     }
 
 

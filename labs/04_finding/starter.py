@@ -7,7 +7,7 @@ from kminilog.format.message import Message
 from kminilog.storage.lookup import Tracer, UNTRACED
 from kminilog.storage.partition_reader import SegmentAfter
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import Located
+from kminilog.storage.segment_search import Found
 
 
 # 4.1  Which segment holds an offset?
@@ -54,7 +54,7 @@ def end_offset(self) -> int:
 
 # 4.4  Fetch across segments
 def messages_from(
-    segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
+    segment: Segment, located: Found, max_bytes: int, segment_after: SegmentAfter
 ) -> list[Message]:
     """Return a located message and those that follow it, within `max_bytes`.
 

@@ -14,6 +14,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic, new_topic_id, write_topic
 from tests.support.cluster.clusters import ORDERS, SETTINGS, request
 from tests.support.damage import flip_byte
+from tests.support.invariants import check_broker
 
 TOPIC = Topic("orders", 2, KAFKA, SETTINGS, topic_id=new_topic_id(Random(0)))
 OTHER = TopicPartition("orders", 1)
@@ -40,7 +41,7 @@ def test_stop_leaves_a_clean_shutdown_and_the_high_watermarks(broker):
     assert read_checkpoint(broker.path, HIGH_WATERMARK_FILE) == {ORDERS: 2}
     broker.start([ORDERS])
     assert (values(broker), broker.replica(ORDERS).high_watermark) == ([b"a", b"b", b"c"], 2)
-    broker.check()
+    check_broker(broker)
 
 
 def test_crash_leaves_neither_but_all_that_was_appended(broker):

@@ -25,6 +25,7 @@ from tests.support.cluster.clusters import (
     request,
     values_on,
 )
+from tests.support.invariants import check_cluster
 
 NODES = [0, 1, 2]
 FETCH_BYTES = 300  # so small that a follower is often on its way
@@ -197,7 +198,7 @@ class ClusterMachine(RuleBasedStateMachine):
             self.cluster.resume(node)
         replicate_until_quiet(self.cluster)
         self.leaders_have_what_was_acknowledged_or_read()
-        self.cluster.check()
+        check_cluster(self.cluster)
         for partition in PARTITIONS:
             assert sorted(self.cluster.in_sync_replicas(partition)) == NODES
             first, *others = (pairs_on(self.path, node, partition) for node in NODES)

@@ -11,6 +11,7 @@ from kminilog.errors import TopicExistsError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic, new_topic_id
 from tests.support.cluster.clusters import open_cluster
+from tests.support.invariants import check_cluster
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
@@ -36,7 +37,7 @@ def test_create_topic_uses_brokers_that_run(tmp_path):
     with pytest.raises(ValueError, match="2 available brokers"):
         cluster.create_topic(Topic("notes"), 3)
     cluster.start(1)
-    cluster.check()
+    check_cluster(cluster)
 
 
 def test_create_topic_on_some_brokers_leaves_none_on_the_others(tmp_path):
@@ -79,7 +80,7 @@ def test_create_topic_of_which_a_crash_left_a_part_is_taken_over(tmp_path):
     assert reopened.metadata().topics == ("orders",)
     reopened.create_topic(Topic("bills", 2), 3)
     assert len(placed(reopened, "bills")) == 2
-    reopened.check()
+    check_cluster(reopened)
 
 
 @pytest.mark.parametrize("call", ["start", "stop", "crash", "pause", "resume"])

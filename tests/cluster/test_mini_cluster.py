@@ -41,6 +41,7 @@ from tests.support.cluster.clusters import (
     request,
     values_on,
 )
+from tests.support.invariants import check_cluster
 from tests.support.storage.full_disk import fill
 
 LARGE = TopicPartition("large", 0)
@@ -391,7 +392,7 @@ def test_replicas_have_the_same_files_in_both_dialects(tmp_path, dialect):
     files = [pairs_on(tmp_path, node) for node in range(3)]
     assert len(files[0]) > 20
     assert files[0] == files[1] == files[2]
-    cluster.check()
+    check_cluster(cluster)
 
 
 def test_retain_before_followers_know_what_is_committed_raises_their_high_watermarks(
@@ -405,7 +406,7 @@ def test_retain_before_followers_know_what_is_committed_raises_their_high_waterm
     expired = expired_in_copies(ClusterFiles(tmp_path), ORDERS, 2**50)
     assert [len(segments) > 2 for segments in expired.values()] == [True] * 3
     cluster.retain(ORDERS, expired, 2**50)
-    cluster.check()
+    check_cluster(cluster)
 
 
 @pytest.mark.parametrize("is_in_order", [False, True])
@@ -437,7 +438,7 @@ def test_follower_that_was_down_takes_the_log_start_before_it_can_lead(
     with pytest.raises(OffsetOutOfRangeError):
         cluster.fetch(ORDERS, start - 1)
     assert cluster.fetch(ORDERS, start).messages[-1].value == b"later"
-    cluster.check()
+    check_cluster(cluster)
     cluster.start(0)
     cluster.start(1)
     replicate_until_quiet(cluster)
@@ -470,7 +471,7 @@ def test_follower_that_ends_below_the_log_start_begins_anew_there(tmp_path, cloc
     assert pairs_on(tmp_path, 2) == pairs_on(tmp_path, 0)
     starts = [read_checkpoint(tmp_path / f"broker-{n}", LOG_START_FILE) for n in range(3)]
     assert starts[0] == starts[1] == starts[2]
-    cluster.check()
+    check_cluster(cluster)
     cluster.crash(2)
     cluster.start(2)
     produce(cluster, b"last")
@@ -498,7 +499,7 @@ def test_retain_of_a_cluster_whose_disk_is_full_frees_it(mount, clock, dialect):
     cluster.start(1)
     cluster.start(2)
     replicate_until_quiet(cluster)
-    cluster.check()
+    check_cluster(cluster)
     assert {*pairs_on(disk, 1)} == {*pairs_on(disk, 0)}
 
 
@@ -534,7 +535,7 @@ def test_open_again_gives_the_same_leaders_and_messages(tmp_path, cluster, clock
     replicate_until_quiet(reopened)
     assert reopened.in_sync_replicas(ORDERS) == (0, 1, 2)
     assert [message.value for message in reopened.fetch(ORDERS, 0).messages] == [b"a"]
-    reopened.check()
+    check_cluster(reopened)
 
 
 def test_open_again_without_followers_commits_what_the_leader_has(tmp_path):

@@ -35,6 +35,7 @@ from tests.support.cluster.clusters import (
     values_on,
 )
 from tests.support.damage import flip_byte
+from tests.support.invariants import check_cluster
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
@@ -61,7 +62,7 @@ def test_reopen_leaves_brokers_down_that_were_down(tmp_path, end):
     again = reopen(tmp_path)
     assert [node.id for node in again.metadata().nodes] == [1, 2]
     assert leader(again) == 1
-    again.check()
+    check_cluster(again)
     again.start(0)
     again.close()
     assert live(tmp_path) == {0: True, 1: True, 2: True}
@@ -72,7 +73,7 @@ def test_reopen_with_a_partition_without_leader_serves_the_others(tmp_path):
     cluster.crash(0)
     cluster.close()
     again = reopen(tmp_path)
-    again.check()
+    check_cluster(again)
     with pytest.raises(LeaderNotAvailableError):
         produce(again, b"x")
     again.start(0)
@@ -92,7 +93,7 @@ def test_reopen_and_crash_loses_what_only_the_leader_had(tmp_path):
     produce(again, b"next")
     again.start(0)
     replicate_until_quiet(again)
-    again.check()
+    check_cluster(again)
     again.close()
     assert values_on(tmp_path, 0) == values_on(tmp_path, 1) == [b"copied", b"next"]
     assert pairs_on(tmp_path, 0) == pairs_on(tmp_path, 1) == pairs_on(tmp_path, 2)
@@ -110,7 +111,7 @@ def test_add_broker_takes_the_next_number_and_is_used_by_new_topics(tmp_path):
     cluster = open_cluster(tmp_path, brokers=2, replicas=2)
     assert cluster.add_broker() == 2
     cluster.create_topic(Topic("wide"), 3)
-    cluster.check()
+    check_cluster(cluster)
     cluster.close()
     again = reopen(tmp_path)
     assert again.in_sync_replicas(TopicPartition("wide", 0)) == (0, 1, 2)
@@ -138,7 +139,7 @@ def test_broker_that_is_damaged_is_down_after_reopen_and_others_lead(tmp_path):
     assert live(tmp_path) == {0: False, 1: True, 2: True}
     with pytest.raises(Exception, match="damaged"):
         again.start(0)
-    again.check()
+    check_cluster(again)
 
 
 def lose_end(path: Path, node: int, kept_bytes: int = 0, partition: str = "orders-0") -> None:
@@ -167,14 +168,14 @@ def test_leader_that_lost_its_end_follows_and_copies_from_an_in_sync_replica(
     assert [line for line in again.take_warnings() if line.startswith(told)]
     assert (leader(again), again.in_sync_replicas(ORDERS)) == (1, (1,))
     assert live(tmp_path) == {0: True, 1: True}
-    again.check()
+    check_cluster(again)
     produce(again, b"e")
     replicate_until_quiet(again)
     assert again.in_sync_replicas(ORDERS) == (0, 1)
     again.crash(1)
     assert again.take_warnings() == []
     assert leader(again) == 0
-    again.check()
+    check_cluster(again)
     again.close()
     assert values_on(tmp_path, 0) == values_on(tmp_path, 1) == [b"a", b"b", b"c", b"d", b"e"]
     assert pairs_on(tmp_path, 0) == pairs_on(tmp_path, 1)

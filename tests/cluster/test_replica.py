@@ -11,6 +11,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.partition_log import PartitionLog
 from tests.support.cluster.clusters import ORDERS, SETTINGS, request
+from tests.support.invariants import check_replica
 
 
 def replica(
@@ -62,7 +63,7 @@ def test_high_watermark_on_record_is_brought_into_the_log(tmp_path, on_record, e
     log.append([(None, b"a"), (None, b"b")])
     one = Replica(log, on_record)
     assert one.high_watermark == expected
-    one.check()
+    check_replica(one)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from tests.support.columns.strategies import both_dialects, columns_of, messages
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 from tests.support.properties.strategies import key_values, settings_that_hold
 
 ORDERS = TopicPartition("orders", 0)
@@ -57,7 +58,7 @@ def test_writer_makes_the_files_of_the_partition_log(dialect, data, base_offset)
         reopened.append(rows[max(before, after) :])
         assert reopened.log_end_offset == plain.log_end_offset
         assert files_of(Path(path, "bulk")) == files_of(Path(path, "plain"))
-        reopened.check()
+        check_log(reopened)
 
 
 @both_dialects

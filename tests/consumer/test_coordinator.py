@@ -28,6 +28,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from tests.support.errors import error_text
+from tests.support.invariants import check_group
 from tests.support.processes import finish, kill, read_line, start
 
 PROCESS = "consumer.member_process"
@@ -497,5 +498,5 @@ def test_kill_in_the_middle_of_commits_keeps_the_last_that_was_acknowledged(tmp_
             acknowledged = max(map(int, kill(process)), default=acknowledged)
         coordinator = of_this_machine(log_dir)
         assert coordinator.committed("readers")[ORDERS_0] in (acknowledged, acknowledged + 1)
-        coordinator.describe("readers").check(is_cooperative=False)
+        check_group(coordinator.describe("readers"), is_cooperative=False)
         coordinator.join("readers", JoinRequest(("orders",)))

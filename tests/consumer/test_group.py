@@ -14,6 +14,7 @@ from kminilog.consumer.group import EMPTY, PREPARING, STABLE, Group, Moment
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.errors import SettingError
 from kminilog.format.names import TopicPartition
+from tests.support.invariants import check_group
 
 ORDERS = [TopicPartition("orders", number) for number in range(8)]
 SESSION_MS = 100
@@ -44,7 +45,7 @@ class Room:
         return membership
 
     def check(self) -> None:
-        self.group.check(is_cooperative=make_assignor(self.strategy).is_cooperative)
+        check_group(self.group, is_cooperative=make_assignor(self.strategy).is_cooperative)
 
     def again(self, membership: Membership, *topics: str, **more: object) -> Membership:
         return self.join(

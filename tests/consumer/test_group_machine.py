@@ -18,6 +18,7 @@ from kminilog.consumer.group import EMPTY, STABLE, Group, Moment
 from kminilog.consumer.group_file import from_json, to_json
 from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.format.names import TopicPartition
+from tests.support.invariants import check_group
 
 TOPICS = ("bills", "orders")
 SESSION_MS = 100
@@ -201,7 +202,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def promises_hold(self) -> None:
-        self.group.check(is_cooperative=self.is_cooperative)
+        check_group(self.group, is_cooperative=self.is_cooperative)
         assert self.group.generation >= self.generation
         self.generation = self.group.generation
         assert self.group.committed == self.committed

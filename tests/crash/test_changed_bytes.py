@@ -145,6 +145,6 @@ def test_open_log_with_an_index_byte_changed_below_the_recovery_point_finds_ever
 def assert_finds_every_message(log: SmallLog) -> None:
     reader = log.reader()
     for offset, expected in enumerate(log.messages):
-        message = reader.find(offset).located.message
+        message = reader.find(offset).message
         assert (message.offset, message.key, message.value) == (offset, *expected)
     assert contents(reader.read(0, 10**6)) == log.messages

@@ -13,6 +13,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 from tests.support.processes import finish, start
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -39,7 +40,7 @@ def append_until_it_fails(log: PartitionLog, batch: list[tuple[bytes | None, byt
     assert error.restored
     assert files_of(log.directory) == before
     assert log.log_end_offset == end
-    log.check()
+    check_log(log)
 
 
 @pytest.mark.parametrize("is_lasting", [False, True])
@@ -83,7 +84,7 @@ def test_append_on_full_disk_restores_the_log(mount, dialect):
     (disk / "filler").unlink()
     end = log.log_end_offset
     assert log.append(batch) == range(end, end + len(batch))
-    log.check()
+    check_log(log)
     again = PartitionLog.open(disk / "orders-0", ORDERS_0, dialect, settings)
     assert again.log_end_offset == log.log_end_offset
 
@@ -101,7 +102,7 @@ def test_roll_that_cannot_make_the_files_of_a_new_segment_restores_the_log(mount
     (disk / "filler").unlink()
     assert log.roll()
     assert log.append([(None, b"four")]) == range(3, 4)
-    log.check()
+    check_log(log)
 
 
 def test_append_that_is_interrupted_restores_the_log(tmp_path, dialect, monkeypatch):
@@ -119,7 +120,7 @@ def test_append_that_is_interrupted_restores_the_log(tmp_path, dialect, monkeypa
             with pytest.raises(KeyboardInterrupt):
                 log.append([(None, b"two"), (None, b"three")])
         assert log.log_end_offset == 1
-        log.check()
+        check_log(log)
     with LogDirWriter.open(tmp_path) as writer:
         assert writer.log(ORDERS_0).append([(None, b"four")]) == range(1, 2)
         assert writer.warnings == []
@@ -136,4 +137,4 @@ def test_append_that_cannot_make_the_files_of_a_new_segment_restores_the_log(mou
     (disk / "filler2").unlink()
     end = log.log_end_offset
     assert log.append([(b"key", b"1" * 70)] * 2) == range(end, end + 2)
-    log.check()
+    check_log(log)

@@ -12,6 +12,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.crash.numbered_messages import numbered_message
+from tests.support.invariants import check_log
 from tests.support.processes import cpu_seconds, kill, read_line, start, wait_until
 
 pytestmark = pytest.mark.processes
@@ -70,7 +71,7 @@ def assert_nothing_lost(log_dir: Path, acknowledged: int, value_bytes: int) -> b
     """Recover, and find every message once, in order, as it was; tell if there was a torn tail."""
     with LogDirWriter.open(log_dir) as writer:
         log = writer.log(ORDERS_0)
-        log.check()
+        check_log(log)
         assert log.log_end_offset >= acknowledged
         offset = 0
         while messages := log.reader.read(offset, 10**6):
@@ -93,4 +94,4 @@ def test_second_writer_is_refused_in_one_line_until_the_first_is_killed(tmp_path
         assert f"process {process.pid} is writing to it" in str(caught.value)
         kill(process)
     with LogDirWriter.open(tmp_path) as writer:
-        writer.log(ORDERS_0).check()
+        check_log(writer.log(ORDERS_0))

@@ -16,6 +16,7 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.topics import Topic
 from tests.support.crash.numbered_messages import numbered_messages
 from tests.support.crash.watching import PARTITIONS, job_size, log_end, watch
+from tests.support.invariants import check_log
 from tests.support.processes import finish, read_line, start, wait_until
 
 pytestmark = pytest.mark.processes
@@ -47,7 +48,7 @@ def test_read_beside_publication_sees_whole_jobs_in_all_partitions(tmp_path, dia
             finish(process)
         for partition in range(PARTITIONS):
             log = writer.log(TopicPartition("orders", partition))
-            log.check()
+            check_log(log)
             assert log.log_end_offset == log_end(partition, jobs)
     assert len(seen) > 3
 

@@ -18,6 +18,7 @@ from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
 from tests.support.crash.following import Followed, follow
 from tests.support.crash.numbered_messages import numbered_messages
+from tests.support.invariants import check_log
 from tests.support.processes import finish, read_line, start, wait_until
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -59,7 +60,7 @@ def test_read_beside_the_writer_sees_a_prefix_in_order_without_gaps(
         append_numbered(writer, messages)
         followed = [thread.result() for thread in threads]
         followed += [Followed(*map(int, finish(process).split())) for process in processes]
-        writer.log(ORDERS_0).check()
+        check_log(writer.log(ORDERS_0))
     assert any(reader.waited for reader in followed[: len(threads)])
     for reader in followed:
         assert (reader.messages == messages) == (reader.overtaken == 0)

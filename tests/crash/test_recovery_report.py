@@ -105,7 +105,7 @@ def test_open_index_that_is_too_dense_is_rebuilt_unless_a_broker_may_have_writte
     assert path.read_bytes() == (written if may_be_kafkas else log.files[name])
     assert contents(log.reader().read(0, 10**6)) == log.messages
     for offset in range(len(log.messages)):
-        assert log.reader().find(offset).located.message.offset == offset
+        assert log.reader().find(offset).message.offset == offset
 
 
 def test_open_reports_what_is_left_over_and_removes_it_and_keeps_strays(tmp_path, dialect):

@@ -19,6 +19,7 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
+from tests.support.invariants import check_log
 from tests.support.shared_data import shared_file
 
 SEGMENT = "kafka-0.8-segment/00000000000000000000.log"
@@ -111,4 +112,4 @@ def test_append_behind_a_real_segment_goes_on_at_its_end(tmp_path: Path):
     carry_out(plan_recovery(PartitionReader(tmp_path, numbers, KAFKA, TopicSettings())))
     log = PartitionLog.open(tmp_path, numbers, KAFKA, TopicSettings())
     assert log.append([(b"k", b"more")]) == range(11_394, 11_395)
-    log.check()
+    check_log(log)

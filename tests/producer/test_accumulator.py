@@ -16,6 +16,7 @@ from kminilog.producer.buffer_pool import BufferPool
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.producer import SteppingCondition
 from kminilog.producer_settings import PRODUCER_SETTINGS
+from tests.support.invariants import check_accumulator
 
 ORDERS_0, ORDERS_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 MESSAGE_BYTES = encoded_bytes(KAFKA, None, b"value")
@@ -69,7 +70,7 @@ def test_append_fills_a_batch_before_it_begins_the_next():
     said = [bench.append() for _ in range(4)]
     assert [appended.is_batch_new for appended in said] == [True, False, False, True]
     assert [appended.is_batch_full for appended in said] == [False, False, True, False]
-    bench.accumulator.check()
+    check_accumulator(bench.accumulator)
 
 
 def test_has_room_closes_a_batch_without_room_so_that_it_does_not_linger():
@@ -151,7 +152,7 @@ def test_put_back_batch_comes_first_again_and_not_before_its_time():
     assert list(bench.accumulator.drain()) == []
     bench.clock.sleep_ms(100)
     assert list(bench.accumulator.drain()) == [first]
-    bench.accumulator.check()
+    check_accumulator(bench.accumulator)
 
 
 def test_append_behind_a_batch_that_was_put_back_begins_a_new_one():
@@ -236,7 +237,7 @@ class AccumulatorMachine(RuleBasedStateMachine):
 
     @invariant()
     def order_is_kept_and_one_batch_of_a_partition_is_in_flight(self) -> None:
-        self.bench.accumulator.check()
+        check_accumulator(self.bench.accumulator)
         places = [batch.topic_partition for batch in self.in_flight]
         assert len(set(places)) == len(places)
         for place, delivered in self.delivered.items():

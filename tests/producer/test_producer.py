@@ -29,6 +29,7 @@ from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord, RecordMetadata
+from tests.support.invariants import check_producer
 from tests.support.producer.small_cluster import TOPIC, SmallCluster, small_cluster
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
@@ -415,7 +416,7 @@ def test_send_what_is_wrong_at_once_raises_and_writes_nothing(spread, config, re
     with spread.producer(config=config, interceptors=[Listener()]) as producer:
         with pytest.raises(error, match=part):
             producer.send(record, lambda place, error: heard.append("called back"))
-        producer.check()
+        check_producer(producer)
     partition = -1 if record.partition is None else record.partition
     assert heard == [(RecordMetadata(record.topic, partition, -1), error)]
     assert spread.all_values() == [[], [], []]
@@ -579,7 +580,7 @@ def test_send_out_of_memory_takes_steps_until_there_is_some(single):
     config = {"buffer_memory": 200, "batch_size": 100, "linger_ms": LONG_MS}
     with single.producer(config=config) as producer:
         send_all(producer, 50)
-        producer.check()
+        check_producer(producer)
     assert single.values() == numbers(range(50))
 
 
@@ -590,7 +591,7 @@ def test_send_out_of_memory_for_too_long_raises_and_loses_nothing_else(copied):
         with pytest.raises(BufferExhaustedError, match="blocking time 1000 ms"):
             send_all(producer, 50)
         assert copied.clock.now_ms() - began_ms >= 1000
-        producer.check()
+        check_producer(producer)
         while copied.cluster.replicate():
             pass
         copied.cluster.replicate()

@@ -13,6 +13,7 @@ from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer, replicating
 from kminilog.storage.topics import Topic
 from kminilog.system import Repeating, SystemClock
+from tests.support.invariants import check_producer
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
@@ -61,7 +62,7 @@ def test_many_threads_send_and_each_keeps_its_order_in_a_partition(cluster, acks
         for thread in threads:
             thread.join()
     assert producer.report.acknowledged == THREADS * per_thread
-    producer.check()
+    check_producer(producer)
     while cluster.replicate():
         pass
     cluster.replicate()

@@ -57,7 +57,7 @@ def test_find_at_each_segment_boundary_finds_the_message(data, dialect, base_off
                             reader.find(offset)
                     continue
                 found = reader.find(offset)
-                message = found.located.message
+                message = found.message
                 assert message.offset == offset
                 assert (message.key, message.value) == messages[offset - start]
                 holder = holder_of(files, offset)
@@ -87,8 +87,8 @@ def log_that_rolls_at(
 
 def find(log_dir: LogDir, offset: int) -> tuple[str, bytes | None]:
     found = log_dir.reader(ORDERS_0).find(offset)
-    assert found.located.message.offset == offset
-    return found.segment.name, found.located.message.value
+    assert found.message.offset == offset
+    return found.segment.name, found.message.value
 
 
 def test_find_368776_is_in_the_segment_named_368769(tmp_path):
@@ -142,7 +142,7 @@ def test_index_entry_of_the_worked_example_means_offset_368772(tmp_path):
     log.append([first, second, (b"third", b"message of this file")])
     data = (tmp_path / "00000000000000368769.index").read_bytes()
     assert index_entries(data) == [(3, 497)]
-    located = log.reader.find(368_772).located
+    located = log.reader.find(368_772)
     assert (located.index_entry, located.position, located.scanned_messages) == ((3, 497), 497, 1)
     assert located.message.key == b"third"
 
@@ -158,4 +158,4 @@ def test_log_of_737340_messages_has_the_names_of_the_document(tmp_path):
     assert [int(name[:20]) for name in names] == [0, 368_769, 737_337]
     for offset, name in {368_769: 0, 368_770: 368_769, 368_776: 368_769, 737_338: 737_337}.items():
         found = log.reader.find(offset)
-        assert (found.segment.base_offset, found.located.message.value) == (name, b"%d" % offset)
+        assert (found.segment.base_offset, found.message.value) == (name, b"%d" % offset)

@@ -15,6 +15,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 from tests.support.properties.expected_layout import KeyValue
 from tests.support.properties.strategies import expected_log, key_values, settings_that_hold
 
@@ -78,7 +79,7 @@ def test_append_with_reopenings_gives_the_same_files(case, data):
             log.append(batch)
             log.close()
         log = PartitionLog.open(Path(path), ORDERS_0, dialect, settings)
-        log.check()
+        check_log(log)
         log.close()
         assert files_of(Path(path)) == expected_files(dialect, settings, messages)
 
@@ -101,7 +102,7 @@ def test_layout_does_not_show_who_wrote(case, data):
             with LogDirWriter.open(log_dir) as writer:
                 log = writer.log(ORDERS_0)
                 log.append(batch)
-                log.check()
+                check_log(log)
         assert files_of(log_dir / "orders-0") == expected_files(dialect, settings, messages)
 
 

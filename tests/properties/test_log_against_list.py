@@ -29,6 +29,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 from tests.support.properties.expected_layout import KeyValue, encode_message
 from tests.support.properties.strategies import expected_log, key_values, settings_that_hold
 
@@ -218,7 +219,7 @@ class LogMachine(RuleBasedStateMachine):
                     reader.find(offset)
                 continue
             found = reader.find(offset)
-            message = found.located.message
+            message = found.message
             assert (message.offset, message.key, message.value) == (
                 offset,
                 *self.messages[offset - self.start],
@@ -235,7 +236,7 @@ class LogMachine(RuleBasedStateMachine):
     def files_are_those_of_the_model(self) -> None:
         if not hasattr(self, "model"):
             return
-        self.log.check()
+        check_log(self.log)
         assert (self.log.log_start_offset, self.log.log_end_offset) == (self.start, self.end)
         files = files_of(self.path / "orders-0")
         pairs = {n: d for n, d in files.items() if n.endswith((".log", ".index"))}

@@ -63,7 +63,7 @@ def assert_true_or_damaged(
         return [message.offset for message in messages]
 
     def find(offset: int) -> list[Message]:
-        return [reader.find(offset).located.message]
+        return [reader.find(offset).message]
 
     end = max(written) + 1
     assert reader.log_end_offset in (end, broken.start)

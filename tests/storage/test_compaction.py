@@ -47,6 +47,7 @@ from kminilog.verification.report import verify_storage
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import SegmentSummary
 from tests.support.damage import flip_byte
+from tests.support.invariants import check_log
 from tests.support.trees import tree_of
 
 SETTINGS = TopicSettings(segment_bytes=1500, index_interval_bytes=100)
@@ -183,7 +184,7 @@ def test_compact_keeps_messages_offsets_and_what_is_verified(log_dir, topic, sca
     with LogDirWriter.open(log_dir) as writer:
         for place, values in zip(topic.all_partitions(), content, strict=True):
             log = writer.log(place)
-            log.check()
+            check_log(log)
             assert log.append([(None, b"next")]) == range(len(values), len(values) + 1)
     assert not list((log_dir / ".staging").glob("*"))
 
@@ -346,12 +347,12 @@ def test_reader_that_holds_the_first_segment_open_finds_what_was_joined_to_it(lo
 
     def look() -> None:
         if pending_path(log_dir).exists() and not events:
-            assert reader.find(0).located.position == 0
+            assert reader.find(0).position == 0
             events.append("open")
         if first.stat().st_size != size and len(events) == 1:
             assert reader.log_end_offset == len(values)
             for offset, value in enumerate(values):
-                assert reader.find(offset).located.message.value == value
+                assert reader.find(offset).message.value == value
             events.append("joined")
 
     assert compact_until(10**6, log_dir, look)

@@ -37,6 +37,7 @@ from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of, flip_byte, message_positions
+from tests.support.invariants import check_log
 from tests.support.properties.strategies import expected_log, key_values
 
 ORDERS = TopicPartition("orders", 0)
@@ -67,14 +68,14 @@ def test_truncate_to_each_offset_leaves_the_files_of_a_shorter_log(tmp_path, dia
     log.append(numbered(*range(12)))
     assert len(log.segments()) >= 3
     truncate_log(log, offset)
-    log.check()
+    check_log(log)
     assert log.log_end_offset == offset
     shorter = open_log(tmp_path / "short", dialect)
     shorter.append(numbered(*range(offset)))
     assert files_of(log.directory) == files_of(shorter.directory)
     for either in (log, shorter):
         either.append(numbered(*range(50, 60)))
-        either.check()
+        check_log(either)
     assert files_of(log.directory) == files_of(shorter.directory)
 
 
@@ -97,7 +98,7 @@ def test_truncate_with_reopenings_leaves_the_files_of_a_shorter_log(
     if data.draw(st.booleans()):
         log = open_log(directory, dialect, settings)
     log.append(more)
-    log.check()
+    check_log(log)
     model = expected_log(dialect, settings)
     for message in messages[:offset] + more:
         model.append(*message)
@@ -121,7 +122,7 @@ def test_truncate_at_the_end_takes_an_empty_last_segment_away(tmp_path, dialect)
     truncate_log(log, 5)
     assert files_of(tmp_path) == before
     assert list(log.append(numbered(5))) == [5]
-    log.check()
+    check_log(log)
 
 
 def test_truncate_below_the_first_message_is_refused(tmp_path, dialect):
@@ -139,7 +140,7 @@ def test_truncate_first_documented_segment_to_one_message_waits_to_roll(tmp_path
     truncate_log(log, 1)
     log.append([(None, b"%030d" % 1)])
     assert [segment.base_offset for segment in log.segments()] == [0]
-    log.check()
+    check_log(log)
 
 
 def test_truncate_keeps_the_modification_time(tmp_path, dialect):
@@ -195,7 +196,7 @@ def test_truncate_after_retention_works_on_what_is_left(tmp_path, dialect):
     start = log.log_start_offset
     truncate_log(log, start)
     assert list(log.append(numbered(1))) == [start]
-    log.check()
+    check_log(log)
 
 
 def test_truncate_that_crashes_at_any_step_leaves_a_sound_log(tmp_path, dialect, monkeypatch):

@@ -14,6 +14,7 @@ from kminilog.format.index_entry import (
     encode_entry,
 )
 from kminilog.storage.offset_index import OffsetIndex
+from tests.support.invariants import check_index
 
 ascending = st.lists(st.integers(0, 1000), unique=True, max_size=30).map(sorted)
 
@@ -34,7 +35,7 @@ def test_lookup_gives_the_greatest_entry_not_above(tmp_path_factory, relative_of
     entry = IndexEntry(below[-1], 10 + below[-1]) if below else None
     expected = (entry, above[0] if above else None)
     trace = Trace()
-    assert index.lookup(offset, trace) == index.lookup(offset) == expected
+    assert index.nearest_entry(offset, trace) == index.nearest_entry(offset) == expected
     assert len(trace.probes("index")) <= len(relative_offsets).bit_length()
 
 
@@ -45,7 +46,7 @@ def test_add_is_in_the_file_after_write_only(index):
     index.write()
     assert index.path.read_bytes() == before + encode_entry(IndexEntry(30, 2000))
     index.write()
-    index.check()
+    check_index(index)
 
 
 def test_load_sees_what_another_object_has_written(index):
@@ -77,7 +78,7 @@ def test_load_of_an_unsound_file_takes_the_sound_entries_in_front(index, tail):
     assert loaded.entries() == [IndexEntry(3, 497), IndexEntry(7, 900), IndexEntry(20, 1500)]
     assert not loaded.is_intact()
     with pytest.raises(AssertionError):
-        loaded.check()
+        check_index(loaded)
 
 
 @given(st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), max_size=4))
@@ -103,13 +104,13 @@ def test_load_of_a_missing_file_has_no_entries(index):
     index.load()
     assert len(index) == 0
     assert index.last_entry is None
-    assert index.lookup(10**6) == (None, None)
+    assert index.nearest_entry(10**6) == (None, None)
     assert not index.holds_exactly([])
 
 
 def test_truncate_to_cuts_file_and_memory(index):
     index.truncate_to(1)
-    index.check()
+    check_index(index)
     assert index.entries() == [IndexEntry(3, 497)]
     assert index.last_position == 497
     index.truncate_to(0)

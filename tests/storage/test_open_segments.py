@@ -54,7 +54,8 @@ def kept_open(reader: PartitionReader) -> OpenSegments:
 def values(reader: PartitionReader, start: int = 0, stop: int = TOPIC_SIZE) -> list[bytes | None]:
     found = []
     for offset in range(start, stop):
-        segment, located = reader.find(offset)
+        located = reader.find(offset)
+        segment = located.segment
         message = located.message
         assert message.offset == offset
         assert next(segment.scan(located.position))[1] == message

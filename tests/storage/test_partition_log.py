@@ -23,6 +23,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.segment import Segment
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 from tests.support.steps import steps_of
 
 ORDERS = TopicPartition("orders", 0)
@@ -62,7 +63,7 @@ def test_roll_names_the_new_segment_by_the_dialect(tmp_path, dialect, expected):
     fill(log, 1)
     assert names(log)[1:] == expected[1:]
     assert log.segments()[1].first_offset == 368_770
-    log.check()
+    check_log(log)
 
 
 def test_roll_first_segment_with_one_message_waits(tmp_path):
@@ -110,7 +111,7 @@ def test_roll_by_full_index_keeps_the_index_within_its_bytes(tmp_path, dialect):
     log = open_log(tmp_path, dialect, index_interval_bytes=0, segment_index_bytes=24)
     fill(log, 12)
     assert [len(segment.index) for segment in log.segments()] == [3, 3, 3, 0][: len(names(log))]
-    log.check()
+    check_log(log)
 
 
 @both_dialects
@@ -166,7 +167,7 @@ def test_append_takes_the_last_offset_and_refuses_what_follows(tmp_path, dialect
     assert log.append([(None, b"v")]) == range(first + 2, first + 3)
     with pytest.raises(LogClosedError, match="no offset is left"):
         log.append([(None, b"v")])
-    log.check()
+    check_log(log)
 
 
 @both_dialects
@@ -228,7 +229,7 @@ def test_append_or_roll_that_is_interrupted_leaves_what_was_before(tmp_path, dia
     log.after = ""
     fill(log, 1)  # the third that waits for a flush
     assert (log.log_end_offset, log.recovery_point) == (3, 3)
-    log.check()
+    check_log(log)
 
 
 @both_dialects
@@ -379,11 +380,11 @@ def test_find_tells_what_it_probed_and_scanned(tmp_path, dialect):
     fill(log, 100)
     trace = Trace()
     found = log.reader.find(77, trace)
-    assert found.located.message.offset == 77
+    assert found.message.offset == 77
     probes = trace.probes(NAMES)
     assert 0 < len(probes) <= len(names(log)).bit_length()
     assert {probe.value for probe in probes} <= set(names(log))
-    segment, located = found.segment, found.located
+    segment, located = found.segment, found
     entries = segment.index.entries()
     assert located.index_entry == max(
         (e for e in entries if segment.base_offset + e.relative_offset <= 77), default=None
@@ -411,7 +412,7 @@ def test_find_offset_n_is_the_message_behind_n_others(tmp_path, dialect, offset)
     fill(log, 20)
     before = [message for message in log.reader.read(0, 10_000) if message.offset < offset]
     assert len(before) == offset
-    assert log.reader.find(offset).located.position == sum(each.length_bytes for each in before)
+    assert log.reader.find(offset).position == sum(each.length_bytes for each in before)
 
 
 def test_index_first_entry_comes_after_the_interval(tmp_path):
@@ -426,7 +427,7 @@ def test_index_first_entry_comes_after_the_interval(tmp_path):
 def test_read_of_damage_in_the_middle_raises_and_names_the_place(tmp_path, dialect):
     log = open_log(tmp_path, dialect)
     fill(log, 5)
-    located = log.reader.find(2).located
+    located = log.reader.find(2)
     path = log.segments()[0].log_path
     data = bytearray(path.read_bytes())
     data[located.position + 30] ^= 1

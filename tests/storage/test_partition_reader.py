@@ -67,7 +67,7 @@ def test_read_last_message_with_a_wrong_offset_is_damage_where_it_stands(
             ask()
         assert (caught.value.path, caught.value.position) == (str(path), position)
         assert ("allow gaps" in str(caught.value)) == (wrong >= COUNT)
-    assert reader.find(COUNT - 2).located.message.offset == COUNT - 2
+    assert reader.find(COUNT - 2).message.offset == COUNT - 2
 
 
 @both_dialects

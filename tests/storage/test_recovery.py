@@ -22,6 +22,7 @@ from kminilog.storage.recovery import (
 )
 from kminilog.storage.segment_scan import PLAIN
 from tests.support.damage import later_message
+from tests.support.invariants import check_log
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=256, index_interval_bytes=20)
@@ -100,7 +101,7 @@ def test_recover_torn_tail_is_cut_and_its_bytes_are_kept(tmp_path, dialect):
     assert last.stat().st_size == size_bytes
     log = reopen(log)
     assert log.append([(None, b"next")]) == range(20, 21)
-    log.check()
+    check_log(log)
 
 
 @both_dialects
@@ -141,7 +142,7 @@ def test_recover_damage_before_valid_messages_is_refused(tmp_path, dialect):
 @both_dialects
 def test_recover_changed_size_is_not_a_torn_tail(tmp_path, dialect):
     log = make_log(tmp_path, dialect, count=3)
-    located = log.reader.find(1).located
+    located = log.reader.find(1)
     put(log.segments()[0].log_path, located.position + 8, b"\x00\x7f\xff\xff")
     found = plan(log)
     assert (found.cut, found.damage.position) == (None, located.position)
@@ -211,7 +212,7 @@ def test_recover_torn_message_of_another_format_is_cut(tmp_path, dialect, magic)
 def test_recover_valid_message_with_wrong_offset_is_damage(tmp_path, dialect):
     for offset in (0, 3, 2**40):
         log = make_log(tmp_path / str(offset), dialect, count=3)
-        located = log.reader.find(2).located
+        located = log.reader.find(2)
         put(log.segments()[0].log_path, located.position, offset.to_bytes(8))
         found = plan(log)
         assert found.cut is None
@@ -233,7 +234,7 @@ def test_recover_gap_between_segments_is_damage(tmp_path, dialect):
 @both_dialects
 def test_recover_by_force_cuts_at_the_damage_and_keeps_all_bytes(tmp_path, dialect):
     log = make_log(tmp_path, dialect)
-    position = log.reader.find(7).located.position
+    position = log.reader.find(7).position
     damaged = log.reader.find(7).segment
     put(damaged.log_path, position + 25, b"?")
     before = contents(tmp_path)
@@ -245,7 +246,7 @@ def test_recover_by_force_cuts_at_the_damage_and_keeps_all_bytes(tmp_path, diale
     log = reopen(log)
     assert log.log_end_offset == 7
     log.append([(None, b"v")])
-    log.check()
+    check_log(log)
     assert plan(log).is_valid
 
 
@@ -261,7 +262,7 @@ def test_recover_empty_segments_behind_a_torn_tail_go_with_it(tmp_path, dialect)
     carry_out(found)
     log = reopen(log)
     assert log.log_end_offset == 19
-    log.check()
+    check_log(log)
 
 
 @both_dialects
@@ -281,8 +282,8 @@ def test_recover_below_the_recovery_point_by_damage_does_not_say_that_messages_a
     tmp_path, dialect
 ):
     log = make_log(tmp_path, dialect)
-    segment, located = log.reader.find(17)
-    put(segment.log_path, located.position + 8, b"\x10")
+    located = log.reader.find(17)
+    put(located.segment.log_path, located.position + 8, b"\x10")
     found = plan(log, recovery_point=20)
     assert found.damage.lost_messages == 2
     (warning,) = found.warnings

@@ -21,6 +21,7 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.support.crash.power_failure import kill, recorded
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 
 ORDERS_0 = TopicPartition("orders", 0)
 NOW_MS = 1_700_000_000_123
@@ -58,7 +59,7 @@ def test_delete_expired_by_age_takes_only_what_is_strictly_older(
 ):
     log = log_of_three(tmp_path, dialect, retention_ms=retention_ms)
     assert len(delete_expired(log, NOW_MS)) == deleted
-    log.check()
+    check_log(log)
 
 
 def test_delete_expired_by_age_stops_at_the_first_segment_that_stays(tmp_path, dialect):
@@ -66,7 +67,7 @@ def test_delete_expired_by_age_stops_at_the_first_segment_that_stays(tmp_path, d
     set_age(log.segments()[1], 0)
     assert len(delete_expired(log, NOW_MS)) == 1
     assert first_offsets(log) == [2, 4]
-    log.check()
+    check_log(log)
 
 
 def test_delete_expired_of_everything_begins_an_empty_segment_at_the_log_end(tmp_path, dialect):
@@ -78,7 +79,7 @@ def test_delete_expired_of_everything_begins_an_empty_segment_at_the_log_end(tmp
     (left,) = (n for n in files_of(tmp_path) if n.endswith(".log"))
     assert left == f"{name:020d}.log"
     assert log.append([(None, b"goes on")]) == range(6, 7)
-    log.check()
+    check_log(log)
 
 
 def test_delete_expired_never_takes_an_empty_last_segment(tmp_path, dialect):
@@ -88,7 +89,7 @@ def test_delete_expired_never_takes_an_empty_last_segment(tmp_path, dialect):
     assert len(delete_expired(log, NOW_MS)) == 3
     assert delete_expired(log, NOW_MS) == []
     assert first_offsets(log) == [6]
-    log.check()
+    check_log(log)
 
 
 def test_delete_expired_leaves_a_first_documented_segment_with_one_message(tmp_path):
@@ -103,7 +104,7 @@ def test_delete_expired_leaves_a_first_documented_segment_with_one_message(tmp_p
     set_age(log.segments()[0], HOUR_MS)
     assert len(delete_expired(log, NOW_MS)) == 1
     assert log.log_start_offset == log.log_end_offset == 2
-    log.check()
+    check_log(log)
 
 
 def test_delete_expired_without_limits_deletes_nothing(tmp_path, dialect):
@@ -125,7 +126,7 @@ def test_delete_expired_by_size_takes_a_segment_only_if_all_of_it_is_too_much(
 ):
     log = log_of_three(tmp_path, dialect, retention_bytes=retention_bytes)
     assert len(delete_expired(log, NOW_MS)) == deleted
-    log.check()
+    check_log(log)
 
 
 @given(
@@ -213,7 +214,7 @@ def test_open_after_a_crash_between_the_renames_finishes_the_deletion(tmp_path, 
     with LogDirWriter.open(tmp_path) as writer:
         log = writer.log(ORDERS_0)
         assert (log.log_start_offset, log.log_end_offset) == (start_offset, 6)
-        log.check()
+        check_log(log)
     assert not [name for name in files_of(tmp_path / "orders-0") if name.startswith(first.name)]
 
 
@@ -233,6 +234,6 @@ def test_delete_expired_that_is_killed_at_any_step_leaves_a_sound_log(tmp_path, 
         assert report.verdict == "ok", report.to_text()
         with LogDirWriter.open(left) as writer:
             assert writer.log(ORDERS_0).log_end_offset == 9
-            writer.log(ORDERS_0).check()
+            check_log(writer.log(ORDERS_0))
 
     kill(recorder, tmp_path / "left", check)

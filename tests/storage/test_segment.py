@@ -11,6 +11,7 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import decode, encode
 from kminilog.storage.segment import Segment, damage_error
 from tests.support.damage import cut_to, files_of, flip_byte
+from tests.support.invariants import check_index
 from tests.support.storage.segments import (
     BASE,
     COUNT,
@@ -34,7 +35,7 @@ def test_added_messages_are_in_no_file_before_write_and_then_no_longer_added(tmp
     segment.write()
     assert segment.added == []
     assert segment.log_path.read_bytes() == b"".join(encoded)
-    segment.index.check()
+    check_index(segment.index)
     assert segment.index.entries() == [(1, 31), (2, 62)]
 
 
@@ -56,7 +57,7 @@ def test_write_after_a_reopening_gives_the_files_of_one_go(tmp_path, dialect):
     for offset in range(segment.first_offset + 5, segment.first_offset + COUNT):
         segment.add(offset, message(dialect, offset))
         segment.write()
-    segment.index.check()
+    check_index(segment.index)
     assert files_of(segment.directory) == files_of(whole.directory)
 
 
@@ -81,7 +82,7 @@ def test_truncate_to_keeps_so_many_bytes_and_entries_and_the_age(tmp_path, diale
     segment.truncate_to(5 * length_of(dialect), 1)
     assert segment.last_append_ms == 2
     assert segment.size_bytes == 5 * length_of(dialect)
-    segment.index.check()
+    check_index(segment.index)
     shorter = write_segment(tmp_path / "short", dialect, 5)
     assert files_of(segment.directory) == files_of(shorter.directory)
 

@@ -12,13 +12,13 @@ from kminilog.format.message import encode
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import (
     SegmentScan,
-    check_segment,
     has_due_entries,
     next_offset,
+    quick_end,
     scan_segment,
-    valid_end,
 )
 from tests.support.damage import cut_to, flip_byte
+from tests.support.invariants import check_segment
 from tests.support.storage.segments import BASE, COUNT, length_of, message, write_segment
 
 
@@ -127,13 +127,13 @@ def test_has_due_entries_only_if_the_index_has_just_those(tmp_path, dialect, kin
     assert not has_due_entries(segment, found)
 
 
-# ---- valid_end
+# ---- quick_end
 
 
 @pytest.mark.parametrize("count", [0, 2, COUNT])
-def test_valid_end_of_a_valid_segment_is_one_past_its_last_offset(tmp_path, dialect, count):
+def test_quick_end_of_a_valid_segment_is_one_past_its_last_offset(tmp_path, dialect, count):
     segment = write_segment(tmp_path, dialect, count)
-    assert valid_end(segment) == segment.first_offset + count
+    assert quick_end(segment) == segment.first_offset + count
 
 
 def point_last_entry_at(segment: Segment, number: int) -> None:
@@ -159,23 +159,23 @@ WRONG: dict[str, Callable[[Segment], object]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_valid_end_with_something_wrong_at_the_end_is_unknown(tmp_path, dialect, kind):
+def test_quick_end_with_something_wrong_at_the_end_is_unknown(tmp_path, dialect, kind):
     segment = write_segment(tmp_path, dialect, 11)
     WRONG[kind](segment)
-    assert valid_end(segment) is None
+    assert quick_end(segment) is None
 
 
-def test_valid_end_with_an_entry_although_none_is_due_is_unknown(tmp_path, dialect):
+def test_quick_end_with_an_entry_although_none_is_due_is_unknown(tmp_path, dialect):
     segment = write_segment(tmp_path, dialect, 2)
     segment.index.rewrite([entry(segment, 3)])
-    assert valid_end(segment) is None
+    assert quick_end(segment) is None
 
 
-def test_valid_end_does_not_look_in_front_of_the_last_entry(tmp_path, dialect):
+def test_quick_end_does_not_look_in_front_of_the_last_entry(tmp_path, dialect):
     """It is for segments that were on the disk: verification reads them whole."""
     segment = write_segment(tmp_path, dialect)
     break_message(segment, 1)
-    assert valid_end(segment) == segment.first_offset + COUNT
+    assert quick_end(segment) == segment.first_offset + COUNT
 
 
 # ---- next_offset, and check_segment

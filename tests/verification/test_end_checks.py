@@ -251,8 +251,8 @@ def alter(log_dir: LogDir, offset: int) -> Callable[[], object]:
     located = log_dir.reader(ORDERS).find(offset)
     path = located.segment.log_path
     data = path.read_bytes()
-    position = located.located.position
-    flip_byte(path, position + located.located.message.length_bytes - 1, mask=1)
+    position = located.position
+    flip_byte(path, position + located.message.length_bytes - 1, mask=1)
     fix_crc(path, position)
     return lambda: path.write_bytes(data)
 

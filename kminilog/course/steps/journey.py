@@ -50,7 +50,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.lookup import ENTRIES, NAMES
-from kminilog.storage.partition_reader import Found
+from kminilog.storage.segment_search import Found
 from kminilog.storage.topics import Topic
 from kminilog.text import count, shown
 
@@ -439,7 +439,8 @@ def tell_batch(recording: Recording, travel: Travel) -> None:
 
 def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None:
     """Tell how the leader writes the message, and show its bytes."""
-    segment, located = travel.found
+    located = travel.found
+    segment = located.segment
     name, place, records = segment.log_path.name, travel.place, 2
     first = place.offset - records + 1
     add_log(recording, name, dialect, travel.log, is_shown=False)
@@ -472,7 +473,8 @@ def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None
 
 def tell_index(recording: Recording, travel: Travel) -> None:
     """Tell if the message gets an index entry."""
-    segment, located = travel.found
+    located = travel.found
+    segment = located.segment
     name, interval = segment.index.path.name, SETTINGS.index_interval_bytes
     entries = decode_entries(travel.entries)
     before = [entry.position for entry in entries if entry.position < located.position]
@@ -512,7 +514,8 @@ _SHOWN_RECORDS = 6
 
 def tell_search(recording: Recording, travel: Travel) -> None:
     """Tell how the message is found by its offset."""
-    segment, located = travel.found
+    located = travel.found
+    segment = located.segment
     offset, trace, entry = travel.place.offset, travel.trace, located.index_entry
     recording.spend(probes=len(trace.probes(NAMES)))
     _at(recording, "search")
@@ -546,7 +549,8 @@ def tell_search(recording: Recording, travel: Travel) -> None:
 
 
 def _tell_walk(recording: Recording, travel: Travel) -> None:
-    segment, located = travel.found
+    located = travel.found
+    segment = located.segment
     # A header is read again if the bytes at hand ended inside its message.
     stands = tuple({read.position: read.fields[0] for read in travel.trace.header_reads}.items())
     end = located.position + located.message.length_bytes
@@ -562,7 +566,7 @@ def _tell_walk(recording: Recording, travel: Travel) -> None:
 
 def tell_consumer(recording: Recording, travel: Travel) -> None:
     """Tell how a group's consumer reads it; the last step has the result."""
-    place, located = travel.place, travel.found.located
+    place, located = travel.place, travel.found
     share = ", ".join(map(str, travel.share))
     _at(recording, "group")
     recording.step(
@@ -599,7 +603,7 @@ def tell_consumer(recording: Recording, travel: Travel) -> None:
 
 
 def _found_values(travel: Travel) -> dict[str, Value]:
-    position, message, *_ = travel.found.located
+    position, message = travel.found.position, travel.found.message
     return {
         "position": position,
         "key": shown(message.key, SHOWN_BYTES),

@@ -35,7 +35,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.recovery import carry_out, plan_recovery
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScan, scan_segment
-from kminilog.storage.segment_search import Located
+from kminilog.storage.segment_search import Found
 from kminilog.text import agreeing, count
 
 # ---- damage, a search, and recovery
@@ -66,7 +66,7 @@ class Rebuilt(NamedTuple):
     scan: SegmentScan
     entries: list[IndexEntry]
     searched_offset: int
-    searches: list[Located]
+    searches: list[Found]
 
 
 def damage_and_rebuild(dialect: Dialect, messages: Sequence[bytes], damage: str) -> Rebuilt:
@@ -115,8 +115,8 @@ def damage_and_rebuild(dialect: Dialect, messages: Sequence[bytes], damage: str)
         )
 
 
-def _search(log: PartitionLog, offset: int) -> Located:
-    return reader_of(log).find(offset).located
+def _search(log: PartitionLog, offset: int) -> Found:
+    return reader_of(log).find(offset)
 
 
 def _damaged(entries: list[IndexEntry], slot: int, damage: str) -> bytes | None:

@@ -28,7 +28,7 @@ from kminilog.storage.files import check_real_directory, names_in, open_regular
 from kminilog.storage.publish.manifests import JoinedSegments, Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import valid_end
+from kminilog.storage.segment_scan import quick_end
 from kminilog.storage.topics import Topic, read_topic
 
 _COMPARED_BYTES = 1 << 20
@@ -142,7 +142,7 @@ def _fault_of_offsets(
         end = last.end_offset() if last else 0
     else:
         end = found_ends.get(staged.partition, 0)
-    if end == first_offset or (last and end < first_offset and valid_end(last) is None):
+    if end == first_offset or (last and end < first_offset and quick_end(last) is None):
         return None
     return f"it begins at offset {first_offset}, but {topic_partition} ends at {end}"
 

@@ -53,7 +53,7 @@ def stored_by_hand(path, line, dialect, partitions):
             producer.send(ProducerRecord("orders", key, b"1500 " + COMPANION.encode()))
             future = producer.send(ProducerRecord("orders", key, b"1500 " + value))
     topic, partition, offset = future.result()
-    located = LogDir(path).reader(TopicPartition(topic, partition)).find(offset).located
+    located = LogDir(path).reader(TopicPartition(topic, partition)).find(offset)
     source = LogDirSource(LogDir(path))
     coordinator = Coordinator(path, source.topics, source.topic_id, clock=clock, chance=chance)
     config = {"group.id": "g", "auto.offset.reset": "earliest"}

@@ -36,6 +36,7 @@ from kminilog.storage.publish.publication import (
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
+from tests.support.invariants import check_log
 from tests.support.trees import tree_of
 
 JOB = "job-1"
@@ -110,10 +111,10 @@ def check_sound_and_writable(log_dir: Path, *, is_published: bool) -> None:
     with LogDirWriter.open(log_dir) as writer:
         for topic_partition in writer.topic("orders").all_partitions():
             log = writer.log(topic_partition)
-            log.check()
+            check_log(log)
             end = len(expected(topic_partition.partition, is_published=is_published))
             assert log.append([(None, b"after")]) == range(end, end + 1)
-            log.check()
+            check_log(log)
     assert not (log_dir / STAGING_DIR).exists()
     names = [path.name for path in (log_dir / MANIFEST_DIR).glob("*")]
     assert names == ([f"{JOB}.json"] if is_published else [])
@@ -201,8 +202,8 @@ def check_readers_see(
             with pytest.raises(OffsetOutOfRangeError):
                 reader.find(len(wanted))
             for offset, value in enumerate(wanted):
-                segment, located = reader.find(offset)
-                assert next(segment.scan(located.position))[1].value == value
+                located = reader.find(offset)
+                assert next(located.segment.scan(located.position))[1].value == value
     report = verify_storage(LogDir(log_dir), allow=["wrong-partition"])  # keys are made up
     assert report.verdict == "ok"
     wanted_count = sum(len(expected(p, is_published=is_published)) for p in BEFORE)

@@ -42,9 +42,7 @@ def follow(
             assert (message.offset, message.key, message.value) == expected
             offset, messages = offset + 1, messages + 1
         with contextlib.suppress(OffsetOutOfRangeError):  # deleted since, or not written yet
-            assert (
-                reader.find(offset // 2).located.message.value == numbered_message(offset // 2)[1]
-            )
+            assert reader.find(offset // 2).message.value == numbered_message(offset // 2)[1]
             assert reader.log_end_offset >= offset
     return Followed(messages, overtaken, waited)
 

@@ -18,6 +18,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from tests.support.damage import files_of
+from tests.support.invariants import check_log
 from tests.support.properties.strategies import expected_log
 
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)
@@ -51,11 +52,11 @@ def main(directory: str, dialect_name: str) -> None:
         failed += 1
         assert files_of(log.directory) == before, f"limit {limit}"
         assert log.log_end_offset == len(BEFORE)
-    log.check()
+    check_log(log)
     set_limit(max(grown))
     assert log.append(BATCH) == range(len(BEFORE), len(BEFORE) + len(BATCH))
     assert files_of(log.directory) == after
-    log.check()
+    check_log(log)
     print(failed, 1)
 
 

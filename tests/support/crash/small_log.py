@@ -15,6 +15,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of, index_entries, message_positions, offsets_in
+from tests.support.invariants import check_log
 
 KeyValue = tuple[bytes | None, bytes | None]
 ORDERS_0 = TopicPartition("orders", 0)
@@ -102,7 +103,7 @@ def assert_never_a_wrong_message(reader: PartitionReader, messages: list[KeyValu
     written = dict(enumerate(messages))
     for offset in written:
         with contextlib.suppress(KMiniLogError):
-            found = reader.find(offset).located.message
+            found = reader.find(offset).message
             assert (found.offset, found.key, found.value) == (offset, *written[offset])
         with contextlib.suppress(KMiniLogError):
             for message in reader.read(offset, 10**6):
@@ -114,7 +115,7 @@ def assert_works(log: SmallLog, expected: list[KeyValue]) -> None:
     more: list[KeyValue] = [(None, b"more %d" % n) for n in range(4)]
     with log.open() as writer:
         partition = writer.log(ORDERS_0)
-        partition.check()
+        check_log(partition)
         assert contents(partition.reader.read(0, 10**6)) == expected
         partition.append(more[:1])
         partition.append(more[1:])
@@ -122,7 +123,7 @@ def assert_works(log: SmallLog, expected: list[KeyValue]) -> None:
     with log.open() as writer:
         assert writer.warnings == []
         partition = writer.log(ORDERS_0)
-        partition.check()
+        check_log(partition)
         assert contents(partition.reader.read(0, 10**6)) == expected + more
         assert partition.log_end_offset == len(expected) + len(more)
 

@@ -57,5 +57,5 @@ def read_all(reader: PartitionReader) -> int:
             assert (message.offset, message.key, message.value) == expected
             offset += 1
     if offset:
-        assert reader.find(offset - 1).located.message.offset == offset - 1
+        assert reader.find(offset - 1).message.offset == offset - 1
     return offset
