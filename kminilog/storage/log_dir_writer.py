@@ -365,7 +365,7 @@ class LogDirWriter(LogDir):
             reader.dialect,
             reader.settings,
             recovery_point=self.ends.recovery_point(reader.topic_partition),
-            files_gone=partial(count_change, self.path),
+            on_files_removed=partial(count_change, self.path),
             record_start=lambda start: record_log_starts(
                 self.path, {reader.topic_partition: start}
             ),

@@ -31,8 +31,9 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import sync
 from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_reader import PartitionReader, segments_among
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_names import segments_among
 from kminilog.storage.segment_scan import next_offset
 
 
@@ -82,7 +83,7 @@ class PartitionLog:
     def __init__(
         self,
         reader: PartitionReader,
-        files_gone: Callable[[], None],
+        on_files_removed: Callable[[], None],
         record_start: Callable[[int], object],
     ) -> None:
         self.reader = reader
@@ -92,7 +93,7 @@ class PartitionLog:
         self.settings = reader.settings
         self.recovery_point = 0
         self.is_broken = False  # a write failed and could not be undone: recovery finds the end
-        self._files_gone = files_gone
+        self._on_files_removed = on_files_removed
         self.record_start = record_start  # retention calls it
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._next_offset = 0
@@ -100,7 +101,7 @@ class PartitionLog:
         self._last_flush_ms: int | None = None
         self._first_append_ms: int | None = None
         self._has_new_names = False
-        self._closed_because = "it is not open"  # empty while the log is open
+        self._closed_because = ""  # why it takes no messages; empty while the log is open
 
     @classmethod
     def open(
@@ -112,7 +113,7 @@ class PartitionLog:
         *,
         base_offset: int = 0,
         recovery_point: int = 0,
-        files_gone: Callable[[], None] = lambda: None,
+        on_files_removed: Callable[[], None] = lambda: None,
         record_start: Callable[[int], object] = lambda offset: None,
     ) -> Self:
         """Return the log in a directory, after recovery has made the directory valid.
@@ -120,11 +121,11 @@ class PartitionLog:
         A directory without segments gets an empty one, named `base_offset`. Messages from
         `recovery_point` on may not be on the disk yet; the next flush syncs them. Reads the last
         segment from its last index entry on, and raises CorruptLogError for damage there. The log
-        calls `files_gone` after it has deleted or renamed files. `record_start` puts on record, for
-        good, where the log will begin: retention calls it before it deletes messages.
+        calls `on_files_removed` after it has deleted or renamed files. `record_start` puts on
+        record, for good, where the log will begin: retention calls it before it deletes messages.
         """
         reader = PartitionReader(directory, topic_partition, dialect, settings)
-        log = cls(reader, files_gone, record_start)
+        log = cls(reader, on_files_removed, record_start)
         directory.mkdir(parents=True, exist_ok=True)
         for base in segments_among(os.listdir(directory)):
             log._segments[base] = log.reader.segment_named(base)
@@ -136,7 +137,6 @@ class PartitionLog:
         log._first_append_ms = log._active.last_append_ms
         log.recovery_point = recovery_point
         log._has_new_names |= recovery_point < log._next_offset  # as a killed writer made them
-        log._closed_because = ""
         return log
 
     # ---- the log as its writer knows it
@@ -220,7 +220,8 @@ class PartitionLog:
 
         flush.ms counts from `now_ms`, or from the next append without it.
         Raises LogClosedError if the log is broken, and OSError: a power failure may then lose what
-        no earlier flush has covered. O(segments since the last flush)."""
+        no earlier flush has covered. O(segments since the last flush).
+        """
         if self.is_broken:
             raise LogClosedError(str(self.directory), reason=self._closed_because)
         if self.recovery_point < self._next_offset:
@@ -261,7 +262,7 @@ class PartitionLog:
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
         remove(self._segments.popitem(0)[1])
-        self._files_gone()
+        self._on_files_removed()
 
     def check_is_open(self) -> None:
         """Raise LogClosedError if the log is closed or broken."""
@@ -331,31 +332,33 @@ class PartitionLog:
 
     def _undo(self, mark: _Mark, error: BaseException) -> None:
         """Restore the state before an append; raise WriteFailedError if the error is an OSError."""
-        failure = self._put_back(mark, error)
-        if isinstance(error, OSError):
-            raise failure from error
-
-    def _put_back(self, mark: _Mark, error: BaseException) -> WriteFailedError:
         path = str(getattr(error, "filename", None) or self._active.log_path)
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         in_doubt = range(mark.next_offset, self._next_offset)
-        added = self._segments.values()[mark.segment_count :]
         try:
-            for segment in added:
-                del self._segments[segment.base_offset]
-            for segment in reversed(added):
-                segment.remove()
-            self._files_gone()
-            self._active.truncate_to(mark.size_bytes, mark.entry_count)
-            self._active.flush()  # else a power failure could bring back what is undone here
+            self._restore(mark)
+            in_doubt = range(0)
         except OSError as second:
+            self.is_broken = True
             self._closed_because = (
                 f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
             )
-            self.is_broken = True
-            return WriteFailedError(path, reason=reason, restored=False, in_doubt=in_doubt)
+        if isinstance(error, OSError):
+            is_restored = not self.is_broken
+            raise WriteFailedError(
+                path, reason=reason, restored=is_restored, in_doubt=in_doubt
+            ) from error
+
+    def _restore(self, mark: _Mark) -> None:
+        added = self._segments.values()[mark.segment_count :]
+        for segment in added:
+            del self._segments[segment.base_offset]
+        for segment in reversed(added):
+            segment.remove()
+        self._on_files_removed()
+        self._active.truncate_to(mark.size_bytes, mark.entry_count)
+        self._active.flush()  # else a power failure could bring back what is undone here
         self._next_offset = mark.next_offset
         self.recovery_point = mark.recovery_point
         self._unflushed_messages = mark.unflushed_messages
         self._first_append_ms = mark.first_append_ms
-        return WriteFailedError(path, reason=reason, restored=True)

@@ -22,8 +22,7 @@ Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 """
 
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -32,11 +31,12 @@ from sortedcontainers import SortedDict
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
-from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import UNTRACED, Tracer, segment_slot
 from kminilog.storage.notices import Gap, OnGap
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_names import segments_among
 from kminilog.storage.segment_search import (
     Found,
     find_in_segment,
@@ -48,7 +48,6 @@ Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]
 SegmentAfter = Callable[[Segment], Segment | None]
 _MAX_WINDOW_BYTES = 1 << 20
-_LOG_NAMES = re.compile(r"/([0-9]{20})\.log(?=/)")
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
@@ -93,17 +92,6 @@ class PlainFiles:
         self, work: Callable[[], Result], list_again: Callable[[], object]
     ) -> Result:
         return work()
-
-
-def segments_among(names: Iterable[str]) -> list[int]:
-    """Return the base offsets of the segments whose `.log` is among these names of files.
-
-    >>> segments_among(["00000000000000000007.log", "00000000000000000007.index", "notes.txt"])
-    [7]
-    """
-    between_slashes = "/".join(("", *names, ""))  # one search, because there may be thousands
-    numbers = map(int, _LOG_NAMES.findall(between_slashes))
-    return [number for number in numbers if number <= MAX_OFFSET]
 
 
 class PartitionReader:

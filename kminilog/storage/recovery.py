@@ -25,7 +25,6 @@ invalid message, whatever follows it (docs/differences.md).
 """
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -47,9 +46,10 @@ from kminilog.format.names import (
 )
 from kminilog.storage.files import naming, open_regular, sync
 from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_reader import PartitionReader, segments_among
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.reserve import with_reserve
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_names import segments_among, whole_segments
 from kminilog.storage.segment_scan import (
     PLAIN,
     SegmentScan,
@@ -59,7 +59,6 @@ from kminilog.storage.segment_scan import (
 )
 from kminilog.storage.whole_messages import WholeMessages, whole_messages
 
-_BOTH_FILES = re.compile(r"(?<![^/])(0[0-8][0-9]{18})\.index/\1\.log/")  # below MAX_OFFSET
 _NONE_WHOLE = WholeMessages(0, 0)
 NOT_DUE = "its entries are not those of the valid messages"
 
@@ -196,32 +195,38 @@ def plan_recovery(
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
-    Segments wholly below `scan_from` were on the disk. If the last writer ended in order, not
-    `is_after_crash`, they are not read up to the first one without an index, and of the others only
-    the last index interval is. After a crash, only the last index interval is read of those below;
-    the others are read whole, by `scanner`: O(bytes). Of these it rebuilds the index unless
-    `is_valid_index`. A log that is valid only below `recovery_point` gets a warning.
+    Segments wholly below `scan_from` were on the disk. How much of a segment is read:
+
+                                        below scan_from    all others
+        after a crash                   its end            all
+        after the writer has closed     nothing            its end
+
+    The *end* is the last index interval; if it is not valid, all is read. After a close, a segment
+    without an index is one of the others, and so are those after it. `scanner` reads all of a
+    segment, O(bytes); then its index is rebuilt unless `is_valid_index`. A log that is valid only
+    below `recovery_point` gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
-    whole, names = _whole_segments(os.listdir(plan.directory))
+    whole, names = whole_segments(os.listdir(plan.directory))
     without_index = segments_among(names)
-    bases = sorted(whole + without_index)
     leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
     plan.leftovers = [plan.directory / name for name in leftovers]
     plan.strays = [plan.directory / name for name in strays]
-    first_to_scan = segment_slot(reader.dialect, bases, scan_from)
-    if not is_after_crash:  # those before are not read, those after not whole
-        first_to_read = min([first_to_scan, *map(bases.index, without_index)])
-        bases, first_to_scan = bases[first_to_read:], len(bases)
-    segments = [*map(reader.segment_named, bases)]
+    bases = sorted(whole + without_index)
+    first_slot = segment_slot(reader.dialect, bases, scan_from)
+    if is_after_crash:
+        to_read = _to_read_after_a_crash(bases, first_slot)
+    else:
+        to_read = _to_read_after_a_close(bases, first_slot, without_index)
+    segments = [reader.segment_named(base) for base, _ in to_read]
     plan.log_end_offset = segments[0].first_offset if segments else 0
-    for slot, segment in enumerate(segments):
+    for slot, (segment, (_, is_read_whole)) in enumerate(zip(segments, to_read, strict=True)):
         if segment.first_offset != plan.log_end_offset:
             reason = f"the segment {segment.name} follows, expected offset {plan.log_end_offset}"
             before = slot - 1  # never at slot 0: the log starts with its first offset
             _decide_at(plan, segments, before, segments[before].file_bytes, reason, scanner)
             break
-        end = quick_end(segment) if slot < first_to_scan else None
+        end = None if is_read_whole else quick_end(segment)
         if end is not None:
             plan.log_end_offset = end
             continue
@@ -240,14 +245,17 @@ def plan_recovery(
     return plan
 
 
-def _whole_segments(names: Collection[str]) -> tuple[list[int], list[str]]:
-    """Return the base offsets of the segments with both files, and the names of all other files.
+def _to_read_after_a_crash(bases: list[int], first_slot: int) -> list[tuple[int, bool]]:
+    """Return all segments, and whether each is read whole: those from `first_slot` on are."""
+    return [(base, slot >= first_slot) for slot, base in enumerate(bases)]
 
-    In one search, because there may be thousands.
-    """
-    others_and_bases = _BOTH_FILES.split("/".join([*sorted(names), ""]))
-    others = "".join(others_and_bases[::2]).split("/")
-    return [*map(int, others_and_bases[1::2])], others[:-1]
+
+def _to_read_after_a_close(
+    bases: list[int], first_slot: int, without_index: list[int]
+) -> list[tuple[int, bool]]:
+    """Return the segments from `first_slot` on, or from the first without an index; none whole."""
+    first_slot = min([first_slot, *map(bases.index, without_index)])
+    return [(base, False) for base in bases[first_slot:]]
 
 
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
