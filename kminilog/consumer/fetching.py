@@ -122,8 +122,8 @@ class Fetching:
     def keep_only(
         self,
         partitions: Iterable[TopicPartition],
-        committed: Callable[[], Starts] = dict,
-        outdated: Callable[[], Starts] = dict,
+        committed: Callable[[], Starts] | None = None,
+        outdated: Callable[[], Starts] | None = None,
     ) -> None:
         """Read these partitions from now on; new ones begin where they are committed.
 
@@ -135,14 +135,15 @@ class Fetching:
         wanted = list(partitions)
         self._error = None
         for gone in set(self._turns) - set(wanted):
-            self._give_up(gone)
+            self._forget(gone)
         new = {partition for partition in wanted if partition not in self._turns}
         self._turns = deque(wanted)
         for partition in new:
             with suppress(KMiniLogError):
                 self._note_topic(partition)
         # Now, because an offset of a topic that came before the noted one must not count.
-        starts, old = (committed(), outdated()) if new else ({}, {})
+        starts = committed() if new and committed else {}
+        old = outdated() if new and outdated else {}
         self._positions |= {partition: starts[partition] for partition in new & starts.keys()}
         for partition in new & old.keys():
             self._former[partition] = _Former(_ANOTHER_TOPIC, old[partition], is_committed=True)
@@ -165,7 +166,7 @@ class Fetching:
         """
         self._require(partition)
         if partition not in self._positions:
-            self._begin(partition)
+            self._start(partition)
         return self._positions[partition]
 
     def positions_in_log(self) -> dict[TopicPartition, int]:
@@ -235,15 +236,15 @@ class Fetching:
             try:
                 messages = self._source.fetch(partition, self.position(partition), self._max_bytes)
             except KMiniLogError as error:
-                if self._begins_anew(partition):
+                if self._is_restarted_with_topic(partition):
                     continue
                 if not may_reset or not isinstance(error, OffsetOutOfRangeError):
                     raise
                 # The log has lost its beginning to retention, or its end to a crash.
-                self._go_on(partition, error.log_start_offset, error.log_end_offset)
+                self._reset_out_of_range(partition, error.log_start_offset, error.log_end_offset)
                 may_reset = False
             else:
-                if not self._begins_anew(partition):
+                if not self._is_restarted_with_topic(partition):
                     return messages
 
     # ---- the topic that a position is in
@@ -252,7 +253,7 @@ class Fetching:
         if partition not in self._topic_ids:
             self._topic_ids[partition] = self._source.topic_id(partition.topic)
 
-    def _give_up(self, partition: TopicPartition) -> None:
+    def _forget(self, partition: TopicPartition) -> None:
         position = self._positions.pop(partition, None)
         if partition in self._topic_ids and position is not None:
             self._former[partition] = _Former(
@@ -262,29 +263,29 @@ class Fetching:
         self._reached.pop(partition, None)
         self._fetched.pop(partition, None)
 
-    def _begin(self, partition: TopicPartition) -> None:
-        """Begin anew in a topic that follows another, else by `reset`."""
+    def _start(self, partition: TopicPartition) -> None:
+        """Take a position: the first offset of a topic that follows another, else by `reset`."""
         self._note_topic(partition)
         former = self._former.get(partition)
         if former and former.topic_id != self._topic_ids[partition]:
-            self._begin_anew(partition, former.offset, is_committed=former.is_committed)
+            self._restart(partition, former.offset, is_committed=former.is_committed)
         else:
             self._positions[partition] = self._reset_position(partition)
         self._former.pop(partition, None)  # not before: an error means that this comes again
 
-    def _begins_anew(self, partition: TopicPartition) -> bool:
-        """Begin anew if another topic has the name now, and tell if so.
+    def _is_restarted_with_topic(self, partition: TopicPartition) -> bool:
+        """Restart if another topic has the name now, and tell if so.
 
         Raises UnknownTopicOrPartitionError if none has it.
         """
         topic_id = self._source.topic_id(partition.topic)
         if self._topic_ids[partition] == topic_id:
             return False
-        self._begin_anew(partition, self._positions.get(partition, 0))
+        self._restart(partition, self._positions.get(partition, 0))
         self._topic_ids[partition] = topic_id
         return True
 
-    def _begin_anew(
+    def _restart(
         self, partition: TopicPartition, offset: int, *, is_committed: bool = False
     ) -> None:
         start, end = self._source.beginning(partition), self._source.log_end(partition)
@@ -303,7 +304,9 @@ class Fetching:
         """Reset a committed offset above the end of the log: the log was cut since the commit."""
         end = self._end_below(partition, self._positions[partition])
         if end is not None and self._reset != "none":
-            self._go_on(partition, self._source.beginning(partition), end, is_committed=True)
+            self._reset_out_of_range(
+                partition, self._source.beginning(partition), end, is_committed=True
+            )
 
     def _end_below(self, partition: TopicPartition, offset: int) -> int | None:
         """Return the end of a log if this offset lies above it; None if not, or if unknown."""
@@ -315,7 +318,7 @@ class Fetching:
                 self._reached[partition] = offset
         return None
 
-    def _go_on(
+    def _reset_out_of_range(
         self, partition: TopicPartition, start: int, end: int, *, is_committed: bool = False
     ) -> None:
         offset, position = self._positions[partition], self._reset_position(partition)

@@ -246,17 +246,17 @@ class Group:
     def _begin_generation(self, moment: Moment) -> None:
         partitions = self._subscribed(moment.partitions)
         assignor = moment.make_assignor(self.strategy)
-        is_trusting = assignor.is_cooperative  # who is eager holds nothing, but had something
-        asked = [
-            Member(m.id, m.topics, m.instance_id, m.owned if is_trusting else had, self.generation)
-            for m in self.members.values()
-            for had in [self.assignment.get(m.id, ())]
-        ]
+        asked = [self._claim(m, assignor.is_cooperative) for m in self.members.values()]
         answer = assignor.assign(partitions, asked)
         self.assignment = {member: tuple(answer[member]) for member in self.members}
         self.partitions = partitions
         self.generation += 1
         self.state = STABLE
+
+    def _claim(self, member: KnownMember, is_cooperative: bool) -> Member:
+        """Return what a member owns by its own word; an eager one has given up what it had."""
+        owned = member.owned if is_cooperative else self.assignment.get(member.id, ())
+        return Member(member.id, member.topics, member.instance_id, owned, self.generation)
 
     def _remove(self, members: Iterable[str]) -> None:
         is_removed = False

@@ -29,7 +29,8 @@ from kminilog.consumer.members import KnownMember
 from kminilog.errors import InvalidTopicError
 from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
 from kminilog.settings import INT32_MAX
-from kminilog.storage.files import replace_file, sync
+from kminilog.storage.durable_files import replace_file
+from kminilog.storage.files import sync
 from kminilog.storage.json_file import number, read_json, typed
 
 GROUPS_DIR = ".groups"

@@ -44,7 +44,7 @@ class KeyPartitioner(Protocol):
 
 
 class HashCodePartitioner:
-    """0.8's own key partitioner (P1): hash code, made non-negative, modulo all partitions.
+    """0.8's own key partitioner: hash code, made non-negative, modulo all partitions.
 
     >>> HashCodePartitioner({"default-0.8.abs": "mask"}).partition("order4", 3)
     2
@@ -61,7 +61,7 @@ class HashCodePartitioner:
 
 
 class Default08(Partitioner):
-    """Kafka 0.8 (P1, P2), and the frame for a user's partitioner in the old interface (P8)."""
+    """Kafka 0.8, and the frame for a user's partitioner in the old interface."""
 
     is_asked_again = False
 

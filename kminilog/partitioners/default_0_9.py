@@ -1,4 +1,4 @@
-"""Kafka 0.9 to 2.3: the hash of a key, or in turn without one (P3).
+"""Kafka 0.9 to 2.3: the hash of a key, or in turn without one.
 
 One counter for all topics, so two topics that are sent to alternately each get every second turn.
 It starts anywhere, moves by one with each record without key, and wraps from 2**31 - 1 to -2**31;

@@ -1,4 +1,4 @@
-"""Kafka 2.4 to 3.2: the hash of a key, or sticking to a partition without one (P7).
+"""Kafka 2.4 to 3.2: the hash of a key, or sticking to a partition without one.
 
 Keys look at all partitions, available or not; only records without key look at availability. A
 record with a key that begins a batch moves the sticky partition on, too, if that is where it went,

@@ -1,6 +1,6 @@
 """The documents' custom partitioners, as classes to name in `partitioner.class`.
 
-`AlwaysTwo` (P8) is written for the old interface. `DocumentedExample` (P9) is written for the new
+`AlwaysTwo` is written for the old interface. `DocumentedExample` is written for the new
 one and has four faults, kept as a lesson; `CorrectedExample` is what it meant:
 
     it takes to_positive after Java's remainder    a negative hash gives a number near 2**31

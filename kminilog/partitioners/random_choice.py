@@ -1,4 +1,4 @@
-"""An available partition at random, whatever the key (P10).
+"""An available partition at random, whatever the key.
 
 If none is available, it is one of all partitions. This partitioner has no state. Records with the
 same key lose their order, because they may be in different partitions. Source: S1 3, which names

@@ -1,4 +1,4 @@
-"""Round robin, whatever the key (P4), with its known bug on request.
+"""Round robin, whatever the key, with its known bug on request.
 
 A counter for each topic, from 0. From 2.4 on the producer asks twice whenever a batch begins
 (`interface`). If both times count, one turn is lost for each batch; when every record begins a

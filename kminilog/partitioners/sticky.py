@@ -1,4 +1,4 @@
-"""Sticking to one partition until its batch is full (P5), and the cache that remembers it (P6).
+"""Sticking to one partition until its batch is full, and the cache that remembers it.
 
 Fuller batches than in turn, because the records without key of a while travel together; even in the
 long run, because the next partition is drawn at random.

@@ -60,8 +60,8 @@ class Accumulator:
 
     # ---- for those who send records
 
-    def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Tell if the partition has an open batch with room for a record; else close it.
+    def close_unless_room(self, topic: str, partition: int, size_bytes: int) -> bool:
+        """Close the partition's open batch unless it has room for a record; tell if it has.
 
         A closed batch does not linger: it is ready, wherever the record goes.
         """

@@ -237,8 +237,13 @@ class Delivery:
     def _count(
         self, *, acknowledged: int = 0, lost: int = 0, retries: int = 0, in_doubt: int = 0
     ) -> None:
-        more = (acknowledged, lost, retries, in_doubt)
-        self.report = DeliveryReport(*map(sum, zip(self.report, more, strict=True)))
+        had = self.report
+        self.report = DeliveryReport(
+            had.acknowledged + acknowledged,
+            had.lost + lost,
+            had.retries + retries,
+            had.in_doubt + in_doubt,
+        )
 
 
 def _offsets_in_doubt(error: BaseException | None) -> Sequence[int]:

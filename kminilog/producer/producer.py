@@ -113,7 +113,9 @@ class ProducerCore:
         self._serialize_key, self._serialize_value = parts.serialize_key, parts.serialize_value
         self.pool = self._make_pool(parts.metrics)
         self._accumulator = Accumulator(config, self.pool, clock)
-        self._routing = Routing(parts.partitioner, self._accumulator.has_room, on_error=on_error)
+        self._routing = Routing(
+            parts.partitioner, self._accumulator.close_unless_room, on_error=on_error
+        )
         self._delivery = Delivery(
             cluster,
             self._accumulator,
@@ -296,7 +298,9 @@ class ProducerCore:
 
     def _drive(self, until_ms: int | None) -> None:
         """Take a step; if neither it nor `alongside` did anything, sleep until a batch is due."""
-        if any(self.step()) | bool(self._alongside()):
+        has_stepped = any(self.step())
+        has_worked = self._alongside()  # in any case
+        if has_stepped or has_worked:
             return
         due_ms = self._accumulator.next_due_ms()
         now_ms = self._clock.now_ms()

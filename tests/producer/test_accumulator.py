@@ -73,12 +73,12 @@ def test_append_fills_a_batch_before_it_begins_the_next():
     check_accumulator(bench.accumulator)
 
 
-def test_has_room_closes_a_batch_without_room_so_that_it_does_not_linger():
+def test_close_unless_room_closes_a_batch_without_room_so_that_it_does_not_linger():
     bench = Bench()
     bench.append()
-    assert bench.accumulator.has_room("orders", 0, 2 * MESSAGE_BYTES)
+    assert bench.accumulator.close_unless_room("orders", 0, 2 * MESSAGE_BYTES)
     assert bench.accumulator.ready() == []
-    assert not bench.accumulator.has_room("orders", 0, 2 * MESSAGE_BYTES + 1)
+    assert not bench.accumulator.close_unless_room("orders", 0, 2 * MESSAGE_BYTES + 1)
     assert bench.accumulator.ready() == [ORDERS_0]
     assert bench.append().is_batch_new
 
