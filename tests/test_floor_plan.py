@@ -25,6 +25,7 @@ ROW = re.compile(r"\| (?:★+ )?`([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (.+
 STARS = {"★", "★★", "★★★"}
 READING = re.compile(r"\n## (★+) (.+?)(?=\n## )", re.DOTALL)
 LISTED = re.compile(r"^\d+\. `([a-z0-9_.]+)`: ", re.MULTILINE)
+MARK = re.compile(r"^\| (★+) `([a-z0-9_.]+)` \|", re.MULTILINE)
 DOOR = re.compile(r"^\| `([a-z0-9_.]+)` \| ", re.MULTILINE)
 CLOCK = {"time", "datetime", "random", "sched", "asyncio"}
 FILES = {"os", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl", "mmap", "sys", "logging"}
@@ -232,6 +233,12 @@ def test_page_lists_each_reading_in_the_order_of_the_imports():
 def looked_up() -> set[str]:
     """Return what a reader looks up when its name comes: the end of the first list."""
     return set(LISTED.findall(READ_THE_CODE.split("**Look these up**")[1].split("\n## ")[0]))
+
+
+def test_table_marks_what_the_page_lists():
+    """The drawing above the table takes its colours from the marks."""
+    marks = MARK.findall((PROJECT / "docs" / "architecture.md").read_text())
+    assert {room: stars for stars, room in marks} == READINGS
 
 
 def test_each_door_is_used():

@@ -24,7 +24,7 @@ from kminilog.cluster.state_file import (
 )
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.files import make_directory
+from kminilog.storage.durable_files import make_directory
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.reserve import keep_reserve
 from kminilog.storage.topics import Topic

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from kminilog.cluster.leadership import Leadership
 from kminilog.errors import NoClusterError
 from kminilog.format.names import TopicPartition, parse_topic_partition
-from kminilog.storage.files import replace_file
+from kminilog.storage.durable_files import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir import CLUSTER_FILE
 from kminilog.storage.topics import Topic

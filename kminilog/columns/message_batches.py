@@ -2,7 +2,7 @@
 
     file --windows--> valid messages that follow each other --> columns --> batches
                 | stops at anything else
-            segment_search: a gap, a large message, the end of the log, or the damage
+            the plain search: a gap, a large message, the end of the log, or the damage
 
 `columns` checks and decodes a window as a whole. If it stops, the plain engine looks at that place,
 so that faults have the same names and positions as everywhere else. The index gives hints where

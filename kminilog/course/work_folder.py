@@ -24,7 +24,8 @@ from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, lab_of
 from kminilog.errors import KMiniLogError
-from kminilog.storage.files import naming, read_regular, replace_file
+from kminilog.storage.durable_files import replace_file
+from kminilog.storage.files import naming, read_regular
 from kminilog.text import printable
 
 PROGRESS_FILE = "progress.json"

@@ -1,7 +1,7 @@
 """A recorder of searches: which elements a search probed, and which headers it read.
 
-The engine is handed a `Trace` in place of `storage.lookup.UNTRACED`, and the same code runs on what
-it wraps. This module knows neither segments nor messages.
+The engine is handed a `Trace` in place of `UNTRACED`, and the same code runs on what it wraps. This
+module knows neither segments nor messages.
 """
 
 from collections.abc import Sequence

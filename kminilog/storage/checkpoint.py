@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kminilog.format.names import MAX_OFFSET, TopicPartition, parse_topic_partition
-from kminilog.storage.files import read_regular, replace_file
+from kminilog.storage.durable_files import replace_file
+from kminilog.storage.files import read_regular
 from kminilog.storage.json_file import number
 
 CHECKPOINT_FILE = "recovery-point-offset-checkpoint"

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 from kminilog.errors import KMiniLogError, LogDirError, in_words
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition
-from kminilog.storage.files import naming, open_regular, sync_all
+from kminilog.storage.durable_files import sync_all
+from kminilog.storage.files import naming, open_regular
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets, next_recovery
 from kminilog.storage.partition_reader import PartitionReader

@@ -33,7 +33,7 @@ from typing import Any
 from kminilog.format.names import TopicPartition, check_topic
 from kminilog.storage.changes import change_count, count_change
 from kminilog.storage.checkpoint import lower_checkpoint
-from kminilog.storage.files import replace_file
+from kminilog.storage.durable_files import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (

@@ -1,7 +1,7 @@
 """A log dir, the directory of all topics, as a reader sees it.
 
     orders.json                        settings of the topic `orders`        topics.py
-    orders-0/ orders-1/                its partitions                        partition_reader.py
+    orders-0/ orders-1/                its partitions                        PartitionReader
     recovery-point-offset-checkpoint   up to where each is on the disk       checkpoint.py
     log-start-offset-checkpoint        where each begins
     .clean-shutdown                    the last writer closed everything
@@ -29,7 +29,7 @@ from kminilog.errors import (
 from kminilog.format.names import TopicPartition, parse_segment_file, parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE
-from kminilog.storage.files import make_directory
+from kminilog.storage.durable_files import make_directory
 from kminilog.storage.json_file import read_json, typed
 from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.notebook import log_dir_table

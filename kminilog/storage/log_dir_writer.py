@@ -28,7 +28,8 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.brokers_index import is_valid_index
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.checkpoint import read_checkpoint, record_log_starts
-from kminilog.storage.files import replace_file, sync
+from kminilog.storage.durable_files import replace_file
+from kminilog.storage.files import sync
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir import LogDir, make_log_dir
 from kminilog.storage.log_ends import LogEnds

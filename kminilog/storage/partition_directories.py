@@ -26,7 +26,8 @@ from kminilog.format.names import (
     with_suffix,
 )
 from kminilog.storage.changes import count_change
-from kminilog.storage.files import check_real_directory, sync, sync_all
+from kminilog.storage.durable_files import check_real_directory, sync_all
+from kminilog.storage.files import sync
 
 Progress = Callable[[str], object]
 """Takes a text that says how far a long call has come, for the user who waits."""

@@ -96,10 +96,13 @@ class Segment:
     ) -> bool:
         """Tell if a message may stand at a position where `next_offset` is expected.
 
-        If gaps are allowed, the offset may be greater than `next_offset`. But the crc does not
-        cover it, so it may be damaged. So the message after this one must have a greater offset, or
-        without one the next segment: it begins with `following_offset`. The last message of the
-        last segment cannot be checked so.
+        If gaps are allowed, its offset may be greater. No crc covers an offset, so a greater one
+        may be damage: then it must lie between its neighbours.
+
+            next_offset  <=  message.offset  <  offset of the message after it
+
+        After the last message of a segment comes the first of the next one, `following_offset`. For
+        the last message of a log (None), nothing can be checked so.
         """
         if is_next_message(message, next_offset):
             return True

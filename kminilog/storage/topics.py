@@ -28,7 +28,7 @@ from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionE
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.files import replace_file
+from kminilog.storage.durable_files import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 
 TOPIC_SUFFIX = ".json"

@@ -28,13 +28,8 @@ from uuid import uuid4
 from kminilog.errors import LogDirError, in_words
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entry
 from kminilog.format.names import TopicPartition, segment_name
-from kminilog.storage.files import (
-    check_real_directory,
-    open_regular,
-    read_regular,
-    regular_status,
-    replace_file,
-)
+from kminilog.storage.durable_files import check_real_directory, replace_file
+from kminilog.storage.files import open_regular, read_regular, regular_status
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.segment import Segment

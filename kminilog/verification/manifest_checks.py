@@ -8,7 +8,7 @@ another number of messages cannot be compared: retention deleted some, or what i
 own finding. `compare` names each range that it could not compare, because it may hide a second
 damage. If a manifest contradicts itself for one partition, its other partitions still count, but
 not where they end. Messages between the jobs come from other producers. If messages were cut off a
-log (storage/cuts.py), a job ends earlier there, and a later job may have the same offsets.
+log (by `cuts`), a job ends earlier there, and a later job may have the same offsets.
 
 Three steps: `jobs_of` reads the manifests. The check of each segment sums up the fingerprints of
 the ranges between `borders`. `compare` returns the findings of a partition; end_checks.py checks

@@ -11,7 +11,7 @@ import pytest
 from kminilog.errors import LogDirError, TopicBeingDeletedError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.storage import files
+from kminilog.storage import durable_files
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -140,7 +140,7 @@ def test_create_topic_with_many_partitions_takes_few_fsyncs(tmp_path, monkeypatc
     """What must be on the disk before what, is for tests/crash/test_power_failure.py."""
     calls = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: calls.append("a file"))
-    monkeypatch.setattr(files, "_syncfs", lambda: lambda descriptor: calls.append("all"))
+    monkeypatch.setattr(durable_files, "_syncfs", lambda: lambda descriptor: calls.append("all"))
     with LogDirWriter.open(tmp_path) as writer:
         calls.clear()
         writer.create_topic(Topic("orders", 100))

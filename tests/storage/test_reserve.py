@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from kminilog.storage.files import replace_file
+from kminilog.storage.durable_files import replace_file
 from kminilog.storage.reserve import RESERVE_FILE, keep_reserve
 from tests.support.storage.full_disk import fill
 

@@ -26,7 +26,8 @@ from kminilog.cli.shared.named_files import DirectoryName, refuse_fifo
 from kminilog.cli.shared.output import warn
 from kminilog.errors import LogDirError
 from kminilog.pages import grouped, is_too_long
-from kminilog.storage.files import regular_status, replace_file
+from kminilog.storage.durable_files import replace_file
+from kminilog.storage.files import regular_status
 from kminilog.storage.log_dir import log_dir_around
 
 

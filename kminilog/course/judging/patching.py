@@ -46,7 +46,7 @@ def library_answer(symbol: str) -> Any:
 def is_class(symbol: str) -> bool:
     """Tell if a symbol is a class.
 
-    >>> is_class("partitioners.round_robin.RoundRobin"), is_class("storage.segment.Segment.add")
+    >>> is_class("partitioners.round_robin.RoundRobin"), is_class("format.message.encode")
     (True, False)
     """
     return symbol.rpartition(".")[2][0].isupper()

@@ -26,14 +26,8 @@ from typing import Any, NamedTuple
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, check_topic
 from kminilog.json_fields import file_names, strict_json
-from kminilog.storage.files import (
-    check_real_directory,
-    names_in,
-    open_regular,
-    read_regular,
-    replace_file,
-    sync,
-)
+from kminilog.storage.durable_files import check_real_directory, replace_file
+from kminilog.storage.files import names_in, open_regular, read_regular, sync
 from kminilog.storage.json_file import (
     SMALL_FILE_BYTES,
     Value,

@@ -25,14 +25,8 @@ from pathlib import Path
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.files import (
-    check_real_directory,
-    names_in,
-    naming,
-    replace_file,
-    sync,
-    sync_all,
-)
+from kminilog.storage.durable_files import check_real_directory, replace_file, sync_all
+from kminilog.storage.files import names_in, naming, sync
 from kminilog.storage.lock import is_abandoned
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_log import PartitionLog

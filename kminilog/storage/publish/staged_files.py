@@ -24,7 +24,8 @@ from kminilog.format.names import (
     parse_segment_file,
     segment_name,
 )
-from kminilog.storage.files import check_real_directory, names_in, open_regular
+from kminilog.storage.durable_files import check_real_directory
+from kminilog.storage.files import names_in, open_regular
 from kminilog.storage.publish.manifests import JoinedSegments, Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
 from kminilog.storage.segment import Segment

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
 from kminilog.errors import LogDirError
-from kminilog.storage.files import naming, regular_status, replacing
+from kminilog.storage.durable_files import replacing
+from kminilog.storage.files import naming, regular_status
 from kminilog.storage.log_dir import log_dir_around
 from kminilog.verification.finding_parts import AllFindings, FindingParts
 from kminilog.verification.findings import ROW_TYPES

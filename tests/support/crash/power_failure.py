@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kminilog.storage import files
+from kminilog.storage import durable_files
 
 _CALLS = ("mkdir", "rmdir", "unlink", "rename", "replace", "ftruncate", "fsync")
 Tree = dict[str, tuple[bytes | None, int]]  # bytes (None: a directory) and time, by path
@@ -216,7 +216,7 @@ def recorded(root: Path) -> Iterator[Recorder]:
     with pytest.MonkeyPatch.context() as patch:
         for name in _CALLS:
             patch.setattr(os, name, recorder.around(getattr(os, name)))
-        patch.setattr(files, "_syncfs", lambda: None)  # each path is synced on its own
+        patch.setattr(durable_files, "_syncfs", lambda: None)  # each path is synced on its own
         yield recorder
 
 

@@ -45,7 +45,7 @@ from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Report
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
-from kminilog.storage.files import replace_file
+from kminilog.storage.durable_files import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import sync_staged
 
