@@ -41,7 +41,7 @@ from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.publish.fingerprints import RangeSums, range_borders
 from kminilog.verification.fast_segment_checks import check_segment
 from tests.support.conformance.wheel_oracles import OracleAbsentError, kafka_python

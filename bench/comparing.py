@@ -34,7 +34,7 @@ from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.account.job import verify_with
 from kminilog.verification.account.spark import SparkEngine

@@ -34,7 +34,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
 from tests.support.process_memory import peaks
 from tests.support.random_columns import random_column
 

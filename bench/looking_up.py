@@ -14,9 +14,9 @@ from bench.timing import Work, row, seconds_of_each
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.log_file import scan_file
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.segment.log_file import scan_file
 from kminilog.storage.topics import Topic
 
 ORDERS_0 = TopicPartition("orders", 0)

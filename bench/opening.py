@@ -19,9 +19,9 @@ from kminilog.columns import segment_scan as bulk
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.recovery import plan_recovery
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition.recovery import plan_recovery
 from kminilog.storage.topics import Topic
 from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.partition_checks import check_partition

@@ -35,9 +35,9 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import pending_path
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import pending_path
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from kminilog.verification.account.engine import LocalEngine

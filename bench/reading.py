@@ -31,8 +31,8 @@ from kminilog.jobs.spark.datasource.batch_reader import LogReader
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.datasource.options import read_options
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 
 MESSAGES, PARTITIONS, ROUNDS = 2_000_000, 4, 7

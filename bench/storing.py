@@ -15,10 +15,10 @@ from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import encode, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_file import scan_file
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import plan_recovery
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.recovery import plan_recovery
+from kminilog.storage.segment.log_file import scan_file
 
 MESSAGES = 20_000
 ORDERS = TopicPartition("orders", 0)

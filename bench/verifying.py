@@ -29,9 +29,9 @@ from kminilog.columns.staged_logs import seal
 from kminilog.columns.writing import ColumnWriter
 from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.spark import verify

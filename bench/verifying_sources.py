@@ -41,7 +41,7 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with

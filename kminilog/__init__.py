@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer, replicating
     from kminilog.settings import TopicSettings
-    from kminilog.storage.log_dir import LogDir
-    from kminilog.storage.log_dir_writer import LogDirWriter
-    from kminilog.storage.notices import KMiniLogWarning
+    from kminilog.storage.log_dir.log_dir import LogDir
+    from kminilog.storage.log_dir.writer import LogDirWriter
+    from kminilog.storage.partition.notices import KMiniLogWarning
     from kminilog.storage.topics import Topic, new_topic_id
     from kminilog.system import SystemClock
 
@@ -41,11 +41,11 @@ _HOMES = {
     "ManualProducer": "producer.manual_producer",
     "KAFKA": "format.dialect",
     "KMiniLogError": "errors",
-    "KMiniLogWarning": "storage.notices",
+    "KMiniLogWarning": "storage.partition.notices",
     "KafkaStream": "consumer.stream",
-    "LogDir": "storage.log_dir",
+    "LogDir": "storage.log_dir.log_dir",
     "LogDirSource": "consumer.readers",
-    "LogDirWriter": "storage.log_dir_writer",
+    "LogDirWriter": "storage.log_dir.writer",
     "Message": "format.message",
     "MiniCluster": "cluster.mini_cluster",
     "Partitioner": "partitioners.interface",

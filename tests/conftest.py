@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.cli.shared import progress
 from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.storage import damage_scan
+from kminilog.storage.segment import damage_scan
 from tests.support import processes, tiers
 from tests.support.browser import started_browser
 from tests.support.spark import spark

@@ -253,7 +253,7 @@ def file_of_tests(room: str) -> Path:
 
 def test_each_module_of_the_kernel_has_a_test_file_of_its_name():
     kernel = [room for room, reading in READINGS.items() if reading == "★"]
-    assert "storage.segment" in kernel
+    assert "storage.segment.segment" in kernel
     assert [room for room in kernel if not file_of_tests(room).is_file()] == []
 
 
@@ -422,16 +422,16 @@ def test_rows_of_a_folder_stand_together_so_no_folders_import_each_other():
 @pytest.mark.parametrize(
     ("room", "imported", "called", "complaint"),
     [
-        ("format.message", {"kminilog.storage.segment"}, set(), "stands below"),
-        ("storage.segment", {"kminilog.storage.partition_log"}, set(), "stands below"),
-        ("storage.segment", {"kminilog.storage.segment"}, set(), "stands below"),
+        ("format.message", {"kminilog.storage.segment.segment"}, set(), "stands below"),
+        ("storage.segment.segment", {"kminilog.storage.partition.log"}, set(), "stands below"),
+        ("storage.segment.segment", {"kminilog.storage.segment.segment"}, set(), "stands below"),
         ("format.message", {"os.path"}, set(), "is pure"),
-        ("storage.retention", {"time"}, set(), "is file"),
-        ("storage.segment", {"pyspark.sql"}, set(), "is file"),
-        ("storage.segment", {"numpy"}, set(), "is file"),
+        ("storage.partition.retention", {"time"}, set(), "is file"),
+        ("storage.segment.segment", {"pyspark.sql"}, set(), "is file"),
+        ("storage.segment.segment", {"numpy"}, set(), "is file"),
         ("columns.crc", {"pyspark.sql"}, set(), "is file"),
-        ("storage.segment", {"kminilog"}, set(), "not the package"),
-        ("storage.segment", set(), {"print"}, "must not print"),
+        ("storage.segment.segment", {"kminilog"}, set(), "not the package"),
+        ("storage.segment.segment", set(), {"print"}, "must not print"),
         ("format.message", set(), {"open"}, "must not open"),
     ],
 )

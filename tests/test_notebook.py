@@ -52,7 +52,7 @@ def test_objects_show_themselves_before_anything_about_notebooks_is_imported():
     program = (
         "import sys; from kminilog import LogDir, LogDirWriter\n"
         "from kminilog.explain.murmur2 import document\n"
-        "from kminilog.storage.segment import Segment\n"
+        "from kminilog.storage.segment.segment import Segment\n"
         "print(all(hasattr(one, '_repr_html_') for one in (LogDir, Segment, document())))\n"
         "print('jinja2' in sys.modules)"
     )

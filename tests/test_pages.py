@@ -98,7 +98,10 @@ def test_only_pages_loads_what_could_make_markup():
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if {name.split(".")[0] for name in names} & {"jinja2", "markupsafe", "html"}:
                 users.append(path.relative_to(PACKAGE).as_posix())
-    assert set(users) == {"pages.py", "explain/script.py"}  # a script becomes text, which is escaped
+    assert set(users) == {
+        "pages.py",
+        "explain/script.py",
+    }  # a script becomes text, which is escaped
 
 
 @pytest.mark.xdist_group("browser")

@@ -20,7 +20,7 @@ import pytest
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import decode, encode
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.verification.job_logs import Step, write_job_log
 

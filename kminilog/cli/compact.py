@@ -14,8 +14,8 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import show, warn_all
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading, shown_scanner
-from kminilog.storage.compaction import compact, plan_compaction
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.compaction import compact, plan_compaction
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.text import count
 
 

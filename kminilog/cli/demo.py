@@ -33,9 +33,9 @@ from kminilog.explain.text import render_text
 from kminilog.format.index_entry import decode_entries
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.retention import expired_segments
-from kminilog.storage.segment_search import Found
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.retention import expired_segments
+from kminilog.storage.segment.search import Found
 from kminilog.text import count, table
 
 if TYPE_CHECKING:

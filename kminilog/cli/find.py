@@ -40,12 +40,12 @@ from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kminilog.explain.find_offset import Search, of_search
 from kminilog.explain.text import render_text
 from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_ends import RecordedEnds
-from kminilog.storage.lookup import ENTRIES, NAMES
-from kminilog.storage.notices import OnGap
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment_search import Found
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.log_ends import RecordedEnds
+from kminilog.storage.partition.notices import OnGap
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.lookup import ENTRIES, NAMES
+from kminilog.storage.segment.search import Found
 from kminilog.text import Span, StyledText, columns, count, shown
 
 _READ_BYTES = 2**20

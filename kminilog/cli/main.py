@@ -31,7 +31,7 @@ from kminilog.cli.shared.named_files import DirectoryName
 from kminilog.cli.shared.options import ARGUMENTS, CLUSTER, example, to_directory
 from kminilog.cli.shared.output import complain, flush, flush_stderr, lose_rest_of, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words
-from kminilog.storage.notices import KMiniLogWarning
+from kminilog.storage.partition.notices import KMiniLogWarning
 
 COMMANDS = {
     "demo": "demo",

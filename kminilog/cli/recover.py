@@ -28,9 +28,9 @@ from kminilog.cli.shared.output import warn, warn_all, write_document, write_lin
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import shown_scanner
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.recovery import NOT_DUE, RecoveryPlan, ValidEnd
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.recovery import NOT_DUE, RecoveryPlan, ValidEnd
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.partition_checks import check_partition, segment_check

@@ -27,11 +27,11 @@ from kminilog.cluster.cluster_files import expired_in_copies
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter, next_recovery
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import (
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter, next_recovery
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.retention import (
     deletable,
     delete_expired,
     expired_segments,
@@ -39,8 +39,8 @@ from kminilog.storage.retention import (
     unlink_marked,
     without_delay_if_full,
 )
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScanner
+from kminilog.storage.segment.scan import SegmentScanner
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import count
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ from kminilog.consumer.coordinator import forget_topic
 from kminilog.errors import TopicExistsError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import TOPIC_SETTINGS
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.topics import Topic, read_topic
 from kminilog.text import count, table
 

@@ -22,10 +22,14 @@ from kminilog.cluster.replica import Replica
 from kminilog.errors import KMiniLogError, LogDirError, LogDirLockedError, TopicExistsError
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
-from kminilog.storage.segment_scan import PLAIN, SegmentScanner
+from kminilog.storage.log_dir.partition_directories import (
+    Progress,
+    delete_directories,
+    holds_messages,
+)
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.cuts import truncate_log
+from kminilog.storage.segment.scan import PLAIN, SegmentScanner
 from kminilog.storage.topics import Topic, read_topics, write_topic
 
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"

@@ -24,11 +24,11 @@ from kminilog.errors import (
 )
 from kminilog.format.names import TopicPartition, check_topic
 from kminilog.storage.checkpoint import read_checkpoint
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import deletable, expired_segments, segments_below
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.retention import deletable, expired_segments, segments_below
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import OnBroken, Topic
 
 

@@ -42,7 +42,7 @@ from kminilog.errors import (
     UnknownTopicOrPartitionError,
 )
 from kminilog.format.names import TopicPartition
-from kminilog.storage.partition_directories import Progress
+from kminilog.storage.log_dir.partition_directories import Progress
 from kminilog.storage.topics import Topic, with_topic_id
 from kminilog.system import SYSTEM_CHANCE
 

@@ -35,9 +35,9 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.settings import INT64_MAX
 from kminilog.storage.lock import LockWait
-from kminilog.storage.notices import warn
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import PLAIN, SegmentScanner
+from kminilog.storage.partition.notices import warn
+from kminilog.storage.segment.scan import PLAIN, SegmentScanner
+from kminilog.storage.segment.segment import Segment
 
 REPLICA_LAG_TIME_MAX_MS = 10_000
 HIGH_WATERMARK_CHECKPOINT_MS = 5_000

@@ -14,8 +14,8 @@ import shutil
 from kminilog.cluster.requests import decode_request
 from kminilog.format.message import Message
 from kminilog.settings import INT64_MAX
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.retention import (
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.retention import (
     delete_oldest,
     segments_below,
     unlink_marked,

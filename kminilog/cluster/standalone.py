@@ -11,8 +11,8 @@ from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced, decode_request
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.notices import warn
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.notices import warn
 
 NODE = Node(0)
 

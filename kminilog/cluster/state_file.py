@@ -20,7 +20,7 @@ from kminilog.errors import NoClusterError
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.durable_files import replace_file
 from kminilog.storage.json_file import number, read_json, typed
-from kminilog.storage.log_dir import CLUSTER_FILE
+from kminilog.storage.log_dir.log_dir import CLUSTER_FILE
 from kminilog.storage.topics import Topic
 
 STATE_FILE = CLUSTER_FILE

@@ -1,9 +1,9 @@
 """Which segment each message goes into, and which messages get an index entry.
 
-The layout is that of `storage.partition_log`, except for rolls by age. The lengths of the messages
+The layout is that of `storage.partition.log`, except for rolls by age. The lengths of the messages
 are enough to compute it. `due` is `format.index_entry.is_due` for all positions at once; tests
-compare the two. This module does not know files. Source: storage/partition_log.py,
-storage/segment.py (`add`).
+compare the two. This module does not know files. Source: storage/partition/log.py,
+storage/segment/segment.py (`add`).
 """
 
 from bisect import bisect_right

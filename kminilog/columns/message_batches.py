@@ -21,13 +21,13 @@ from kminilog.columns.decoding import to_batch as to_columns
 from kminilog.columns.windows import checked_windows, index_hints
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.storage.damage_scan import walk
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import (
+from kminilog.storage.segment.damage_scan import walk
+from kminilog.storage.segment.search import (
     find_in_segment,
     misplaced_segment_error,
     refuse_compressed,
 )
+from kminilog.storage.segment.segment import Segment
 
 WINDOW_BYTES = 1 << 21
 

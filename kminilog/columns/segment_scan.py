@@ -2,7 +2,7 @@
 
 The file is read in windows, and each window is checked as a whole. The index gives hints where
 messages begin; every hint is verified. If something is wrong, the plain twin names the fault.
-Recovery takes both functions as one value, `FAST`. Source: storage/segment_scan.py.
+Recovery takes both functions as one value, `FAST`. Source: storage/segment/scan.py.
 """
 
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.later_formats import BATCH_MAGIC
 from kminilog.format.message import MAX_INSIDE
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScan, SegmentScanner
-from kminilog.storage.segment_scan import scan_segment as scan_plainly
-from kminilog.storage.whole_messages import WholeMessages, whole_messages
+from kminilog.storage.segment.scan import SegmentScan, SegmentScanner
+from kminilog.storage.segment.scan import scan_segment as scan_plainly
+from kminilog.storage.segment.segment import Segment
+from kminilog.storage.segment.whole_messages import WholeMessages, whole_messages
 
 _FEW_MESSAGES = 100
 
 
 def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> SegmentScan:
-    """Return what `storage.segment_scan.scan_segment` returns; O(file), memory O(window).
+    """Return what `storage.segment.scan.scan_segment` returns; O(file), memory O(window).
 
     While a writer appends, it may see one message more or less than the plain twin.
     """

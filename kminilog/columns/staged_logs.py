@@ -33,10 +33,10 @@ from kminilog.columns.writing import ColumnWriter
 from kminilog.errors import PublicationError
 from kminilog.format.message import SIZE_END
 from kminilog.storage.files import append_to, touch
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.manifests import StagedPartition
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.publish.fingerprints import RangeSums, range_borders
-from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import check_staged_bytes
 from kminilog.storage.topics import Topic
 

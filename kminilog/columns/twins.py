@@ -5,7 +5,7 @@ the plain twin gives the same answers, more slowly. Nothing is loaded before it 
 Source: ours.
 """
 
-from kminilog.storage.segment_scan import PLAIN, SegmentScanner
+from kminilog.storage.segment.scan import PLAIN, SegmentScanner
 
 
 def segment_scanner() -> SegmentScanner:

@@ -23,7 +23,7 @@ from kminilog.columns.checking import Structure, check
 from kminilog.errors import CorruptLogError
 from kminilog.format.message import KEY_START, NeedMoreBytes, decode
 from kminilog.storage.files import open_regular, read_regular
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 
 WINDOW_BYTES = 1 << 22
 _FIRST_WINDOW_BYTES = 1 << 16  # after damage, the next damage may be near

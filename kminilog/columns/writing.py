@@ -3,7 +3,7 @@
 The files equal, byte for byte, those that `PartitionLog.append` makes of the same messages, except
 for rolls by age. It is for bulk jobs that write where nobody reads yet: a failure leaves a prefix
 of the messages, and nothing is undone. The caller holds the lock, or writes into a directory of its
-own. Source: storage/partition_log.py, storage/segment.py.
+own. Source: storage/partition/log.py, storage/segment/segment.py.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ from kminilog.columns.encoding import Encoded, encode_columns
 from kminilog.columns.layout import Layout, SegmentMessages
 from kminilog.columns.unnumbered import put_numbers
 from kminilog.storage.files import append_to, sync
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.segment import Segment
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.segment.segment import Segment
 
 
 class ColumnWriter:

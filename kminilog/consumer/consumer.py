@@ -27,7 +27,7 @@ from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import ClientClosedError, SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.regex import compile_regex
-from kminilog.storage.notices import warn
+from kminilog.storage.partition.notices import warn
 
 PAUSE_MS = 10
 Change = Callable[[list[TopicPartition]], object]

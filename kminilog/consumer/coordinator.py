@@ -45,7 +45,7 @@ from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.files import open_regular, sync
-from kminilog.storage.log_dir import existing_directory
+from kminilog.storage.log_dir.log_dir import existing_directory
 
 LOCK_SUFFIX = ".lock"
 ID_BITS = 32

@@ -22,10 +22,10 @@ from kminilog.errors import (
 from kminilog.format.message import Message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.changes import change_count
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_ends import OnLoss, RecordedEnds
-from kminilog.storage.notices import OnGap, warn
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.log_ends import OnLoss, RecordedEnds
+from kminilog.storage.partition.notices import OnGap, warn
+from kminilog.storage.partition.reader import PartitionReader
 
 
 class _Losses:

@@ -29,7 +29,7 @@ from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.membership import NO_MEMBER, LostShare
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
-from kminilog.storage.notices import warn
+from kminilog.storage.partition.notices import warn
 
 _POLL_MS = 20
 _LOOK_SECONDS = 0.05

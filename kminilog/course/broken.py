@@ -25,7 +25,7 @@ from kminilog.format.message import Message, encode, scan
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 
 TOPIC = "ev"

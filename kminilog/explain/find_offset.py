@@ -23,10 +23,10 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_ent
 from kminilog.format.message import CRC_END, SIZE_END
 from kminilog.format.names import segment_name
 from kminilog.storage.files import open_regular
-from kminilog.storage.lookup import ENTRIES, NAMES, segment_slot
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import Found
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.lookup import ENTRIES, NAMES, segment_slot
+from kminilog.storage.segment.search import Found
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import count, numbered, shown_in
 
 _SHOWN_ROWS = 9

@@ -7,7 +7,7 @@ module knows neither segments nor messages.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kminilog.storage.lookup import Reads
+from kminilog.storage.segment.lookup import Reads
 
 
 class Probe(NamedTuple):

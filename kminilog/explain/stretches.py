@@ -11,9 +11,9 @@ from typing import NamedTuple
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import parse_segment_file
-from kminilog.storage.damage_scan import Damage, walk
 from kminilog.storage.files import open_regular
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.damage_scan import Damage, walk
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import count
 
 NEAR_BYTES = 2048

@@ -14,7 +14,7 @@ Invariants
     I3  position is above 0 (the first message never gets an entry), and strictly ascends
 
 The index is sparse: few messages have an entry, and the rule `is_due` says which. This module opens
-no file; storage/offset_index.py does. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
+no file; storage/segment/offset_index.py does. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
 Differs: no memory map, no pre-allocation, and the rule looks at each message, not at each appended
 set (docs/differences.md).
 """

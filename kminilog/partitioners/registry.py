@@ -34,7 +34,7 @@ from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.plugins import load_class
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.storage.notices import warn
+from kminilog.storage.partition.notices import warn
 
 PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
     "default-0.8": Default08,

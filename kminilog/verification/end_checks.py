@@ -14,8 +14,8 @@ Source: ours; Kafka uses the recovery point only to decide where recovery begins
 from collections.abc import Sequence
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.cuts import Cut, Reason
-from kminilog.storage.log_ends import Loss
+from kminilog.storage.partition.cuts import Cut, Reason
+from kminilog.storage.partition.log_ends import Loss
 from kminilog.text import agreeing, offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs, mismatch

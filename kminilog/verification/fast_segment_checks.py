@@ -35,7 +35,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 from kminilog.verification.findings import NewRest
 from kminilog.verification.segment_checks import SegmentCheck
 from kminilog.verification.summaries import (

@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from kminilog.errors import KMiniLogError
 from kminilog.storage.files import open_regular
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.manifests import StagedPartition
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs

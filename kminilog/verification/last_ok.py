@@ -31,8 +31,8 @@ from kminilog.format.names import TopicPartition, segment_name
 from kminilog.storage.durable_files import check_real_directory, replace_file
 from kminilog.storage.files import open_regular, read_regular, regular_status
 from kminilog.storage.json_file import number, read_json, typed
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import count
 from kminilog.verification.summaries import SegmentSummary

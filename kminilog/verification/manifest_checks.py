@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.storage.cuts import Cut, cuts_of_job
-from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.manifests import Manifest, StagedPartition
+from kminilog.storage.partition.cuts import Cut, cuts_of_job
 from kminilog.text import agreeing, count, offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.summaries import Placement, SegmentSummary

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic
 from kminilog.text import count
 from kminilog.verification.findings import Finding, FindingClass

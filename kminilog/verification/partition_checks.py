@@ -33,11 +33,11 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
-from kminilog.storage.compaction import are_joined
-from kminilog.storage.damage_scan import Damage, most_messages, no_tail
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_names import segments_among
+from kminilog.storage.log_dir.compaction import are_joined
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.segment_names import segments_among
+from kminilog.storage.segment.damage_scan import Damage, most_messages, no_tail
+from kminilog.storage.segment.segment import Segment
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.job_digests import judge_digests, read_digests

@@ -34,9 +34,8 @@ from kminilog.storage.checkpoint import (
     known_offsets,
     parse_checkpoint,
 )
-from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.files import read_regular
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.manifests import (
     COMMITTED_SUFFIX,
     JOINED_SUFFIX,
     LAST_JOBS_FILE,
@@ -56,6 +55,7 @@ from kminilog.storage.publish.manifests import (
     pending_path,
     read_manifest,
 )
+from kminilog.storage.partition.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Unchecked

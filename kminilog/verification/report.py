@@ -10,7 +10,7 @@ from typing import Any
 
 from kminilog.errors import KMiniLogError
 from kminilog.pages import framed
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
 from kminilog.verification.coverage import NO_SOURCE, Unchecked, coverage_of

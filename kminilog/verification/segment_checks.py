@@ -20,10 +20,16 @@ from functools import partial
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, is_next_message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.storage.damage_scan import Damage, ScannedMessage, has_grown, most_messages, walk
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.damage_scan import (
+    Damage,
+    ScannedMessage,
+    has_grown,
+    most_messages,
+    walk,
+)
+from kminilog.storage.segment.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass, NewRest, Tally
 from kminilog.verification.index_checks import IndexCheck
 from kminilog.verification.offset_checks import (

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.partitioners.keyed_rules import KeyedRule
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import count
 from kminilog.verification.findings import Finding, FindingClass, NewRest
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kminilog.errors import KMiniLogError, LogDirError
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.publish.fingerprints import message_fingerprint
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs

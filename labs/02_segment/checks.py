@@ -17,11 +17,11 @@ from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import Message, encode, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage import partition_log as library_log
-from kminilog.storage import retention as library_retention
-from kminilog.storage import segment_scan as library_scan
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition import log as library_log
+from kminilog.storage.partition import retention as library_retention
+from kminilog.storage.segment import scan as library_scan
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import table
 

@@ -1,7 +1,7 @@
 """Lab 2, a segment on disk: your answers. README.md says what to do."""
 
 from kminilog.settings import TopicSettings
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 
 
 # 2.1  The name of a segment

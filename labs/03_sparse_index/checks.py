@@ -15,7 +15,7 @@ from kminilog.format import index_entry as library_entry
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import Message, encode, scan
-from kminilog.storage import lookup as library
+from kminilog.storage.segment import lookup as library
 from kminilog.text import table
 
 BASE_OFFSET = 368769  # the documents' own example, with its entry (3, 497)

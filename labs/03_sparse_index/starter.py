@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kminilog.format.index_entry import IndexEntry
-from kminilog.storage.lookup import Tracer, UNTRACED
+from kminilog.storage.segment.lookup import Tracer, UNTRACED
 
 
 # 3.1  One entry: relative, and within 31 bits

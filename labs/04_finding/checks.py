@@ -16,12 +16,12 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, encode
 from kminilog.format.names import TopicPartition, segment_name
 from kminilog.settings import TopicSettings
-from kminilog.storage import lookup as library
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.lookup import ENTRIES, NAMES
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import find_in_segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.segment import lookup as library
+from kminilog.storage.segment.lookup import ENTRIES, NAMES
+from kminilog.storage.segment.search import find_in_segment
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import table
 

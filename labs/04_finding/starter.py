@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
-from kminilog.storage.lookup import Tracer, UNTRACED
-from kminilog.storage.partition_reader import SegmentAfter
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import Found
+from kminilog.storage.partition.reader import SegmentAfter
+from kminilog.storage.segment.lookup import Tracer, UNTRACED
+from kminilog.storage.segment.search import Found
+from kminilog.storage.segment.segment import Segment
 
 
 # 4.1  Which segment holds an offset?

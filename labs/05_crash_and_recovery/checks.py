@@ -21,9 +21,9 @@ from kminilog.format.message import (
     scan,
 )
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.recovery import Decision
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.recovery import Decision
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import table
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Outcome
-from kminilog.storage.recovery import Decision
+from kminilog.storage.partition.recovery import Decision
 
 
 # 5.1  What is a fault?

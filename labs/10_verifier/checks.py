@@ -17,7 +17,7 @@ from kminilog.course.judging.checking import LOG_DIR
 from kminilog.course.judging.diagnosis import diagnosis_by_verify
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.publish.fingerprints import RangeSums, message_fingerprint
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.pairing import NOTHING

@@ -19,9 +19,9 @@ from kminilog.cluster.broker import Broker
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import STATE_FILE
-from kminilog.storage import partition_directories
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir import partition_directories
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
 from tests.support.cli.command_line import (
     PROGRAM,

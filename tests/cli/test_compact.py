@@ -1,4 +1,4 @@
-"""`compact`: what it says and prints; tests/storage/test_compaction.py has what it does."""
+"""`compact`: what it says and prints; tests/storage/log_dir/test_compaction.py has what it does."""
 
 import json
 import shutil

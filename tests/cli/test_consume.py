@@ -12,8 +12,8 @@ from kminilog.clock import ManualClock
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import new_topic_id
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import flip_byte, message_positions

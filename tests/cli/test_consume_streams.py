@@ -12,8 +12,8 @@ import pytest
 
 from kminilog.cli.consume.run import Wanted
 from kminilog.cli.consume.streams import StreamsRun
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.cuts import truncate_log
 from tests.support.cli.command_line import CommandLine, assert_refused
 from tests.support.consumer.sessions import SHORT_MS, end_short_sessions
 from tests.support.processes import Process, wait_until

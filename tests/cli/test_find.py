@@ -9,8 +9,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import files_of, flip_byte, index_entries, message_positions

@@ -19,8 +19,8 @@ from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import CommandLine, Run

@@ -9,8 +9,8 @@ from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.support.cli.command_line import (
     CommandLine,

@@ -14,8 +14,8 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.errors import SparkUnavailableError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition.cuts import truncate_log
 from tests.support.cli.command_line import CommandLine, Run, assert_one_line, assert_refused
 from tests.support.damage import files_of
 from tests.support.spark import ON_SPARK

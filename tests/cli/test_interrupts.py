@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kminilog.cli.shared import interrupts
 from kminilog.errors import SparkUnavailableError
-from kminilog.storage import partition_directories
+from kminilog.storage.log_dir import partition_directories
 from tests.support.cli.pressed_keys import press_and_go_on, press_at_call
 from tests.support.processes import Process, finish, start, wait_until
 

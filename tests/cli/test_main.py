@@ -13,7 +13,7 @@ import pytest
 import kminilog as package
 from kminilog.cli.ls import command as ls
 from kminilog.cli.main import COMMANDS
-from kminilog.storage.publish.manifests import committed_manifests
+from kminilog.storage.manifests import committed_manifests
 from tests.support.cli.command_line import (
     PROGRAM,
     PROJECT,

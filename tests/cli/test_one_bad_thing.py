@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from tests.support.cli.command_line import CommandLine, Run, assert_one_line, assert_refused
 from tests.support.damage import files_of
 

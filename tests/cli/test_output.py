@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.text import FIELD_COLOURS
 from tests.support.cli.command_line import PROGRAM, CommandLine, Run, environment, on_a_terminal
 from tests.support.cli.hostile_plugins import TRICKS

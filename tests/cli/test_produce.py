@@ -21,8 +21,8 @@ from kminilog.format.dialect import KAFKA
 from kminilog.format.java_hashing import java_bytes_hash, java_string_hash
 from kminilog.format.message import encode
 from kminilog.partitioners.keyed import murmur2_partition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from tests.support.cli.command_line import (
     PROGRAM,
     CommandLine,

@@ -12,7 +12,7 @@ from itertools import count
 import pytest
 
 from kminilog.format.message import Message
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from tests.support.cli.command_line import CommandLine, Run
 
 PARTITIONS = 2

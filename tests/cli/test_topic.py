@@ -11,7 +11,7 @@ import pytest
 from kminilog.cli import topic
 from kminilog.config import topic_settings
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic, write_topic
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.damage import files_of

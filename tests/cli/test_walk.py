@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.text import columns, shown
 from tests.cli.test_cluster import Cluster
 from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory

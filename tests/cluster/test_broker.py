@@ -9,8 +9,8 @@ from kminilog.errors import CorruptLogError, LogDirError, LogDirLockedError, Top
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import read_checkpoint
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic, new_topic_id, write_topic
 from tests.support.cluster.clusters import ORDERS, SETTINGS, request
 from tests.support.damage import flip_byte

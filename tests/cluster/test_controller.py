@@ -8,7 +8,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.controller import place_replicas
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import TopicExistsError
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.topics import Topic, new_topic_id
 from tests.support.cluster.clusters import open_cluster
 from tests.support.invariants import check_cluster

@@ -26,11 +26,11 @@ from kminilog.format.names import TopicPartition
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
-from kminilog.storage import segment
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.files import append_to
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import KMiniLogWarning
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import KMiniLogWarning
+from kminilog.storage.segment import segment
 from kminilog.storage.topics import Topic
 from tests.support.cluster.clusters import (
     ORDERS,

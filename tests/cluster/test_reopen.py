@@ -22,8 +22,8 @@ from kminilog.errors import (
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.support.cluster.clusters import (
     ORDERS,

@@ -8,8 +8,8 @@ from kminilog.errors import CompressedMessageError, CorruptBytesError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.cuts import truncate_log
+from kminilog.storage.partition.log import PartitionLog
 from tests.support.cluster.clusters import ORDERS, SETTINGS, request
 from tests.support.invariants import check_replica
 

@@ -6,7 +6,7 @@ from kminilog.cluster.requests import Cluster, Produced
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.errors import CorruptBytesError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cluster.clusters import ORDERS, request
 

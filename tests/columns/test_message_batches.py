@@ -21,7 +21,7 @@ from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CODECS, Message, encode, scan
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 from tests.support.columns.strategies import both_dialects, messages
 from tests.support.damage import encode_entries, message_positions
 

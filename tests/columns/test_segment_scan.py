@@ -15,13 +15,13 @@ from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.message import encode, is_next_message, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage import segment_scan as plain
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import describe, plan_recovery
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScanner
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.recovery import describe, plan_recovery
+from kminilog.storage.segment import scan as plain
+from kminilog.storage.segment.scan import SegmentScanner
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.support.columns.strategies import both_dialects, crc_of, each_library, log_of, messages
 from tests.support.damage import later_message, message_positions

@@ -29,10 +29,10 @@ from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest, StagedPartition
+from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.publish.publication import (
     open_staged_log,
     publish,

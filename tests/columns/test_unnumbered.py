@@ -20,7 +20,7 @@ from kminilog.columns.writing import ColumnWriter
 from kminilog.errors import MessageTooLargeError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
 from tests.support.columns.strategies import both_dialects, columns_of, log_of, messages
 
 MARKS = st.sampled_from([-1, 0, 1, 2**31, 2**62])

@@ -18,7 +18,7 @@ from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
 from tests.support.columns.strategies import both_dialects, columns_of, messages
 from tests.support.damage import files_of
 from tests.support.invariants import check_log

@@ -10,8 +10,8 @@ from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with

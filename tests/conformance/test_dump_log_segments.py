@@ -14,7 +14,7 @@ from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import CommandLine
 from tests.support.conformance.kafka_oracle import dump_log_segments

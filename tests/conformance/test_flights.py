@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kminilog.format.dialect import Dialect
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from tests.support.conformance.wheel_oracles import flights, require
 
 if TYPE_CHECKING:

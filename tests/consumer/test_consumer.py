@@ -32,12 +32,12 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.log_ends import Loss
-from kminilog.storage.notices import Gap, KMiniLogWarning
-from kminilog.storage.retention import delete_expired
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.cuts import truncate_log
+from kminilog.storage.partition.log_ends import Loss
+from kminilog.storage.partition.notices import Gap, KMiniLogWarning
+from kminilog.storage.partition.retention import delete_expired
 from kminilog.storage.topics import Topic
 from tests.support.storage.losses import first_segment, last_segment
 

@@ -23,8 +23,8 @@ from kminilog.consumer.group import EMPTY, PREPARING, STABLE
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.errors import LogDirError, LogDirLockedError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from tests.support.errors import error_text

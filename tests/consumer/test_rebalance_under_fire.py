@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.cli.command_line import PROGRAM, CommandLine, environment
 from tests.support.consumer.sessions import LONG_MS, SHORT_MS, end_short_sessions

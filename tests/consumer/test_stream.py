@@ -16,10 +16,10 @@ from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.consumer.readers import LogDirSource
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.format.names import TopicPartition
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.notices import KMiniLogWarning
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.cuts import truncate_log
+from kminilog.storage.partition.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from tests.support.processes import wait_until

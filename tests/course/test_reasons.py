@@ -102,7 +102,7 @@ def add(self, offset, data):
 """
 NEXT = """\
 from kminilog.errors import CorruptLogError
-from kminilog.storage.segment_scan import scan_segment
+from kminilog.storage.segment.scan import scan_segment
 def next_offset(segment):
     found = scan_segment(segment, segment.last_true_entry())
     if found.reason:

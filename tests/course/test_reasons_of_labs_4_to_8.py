@@ -12,7 +12,7 @@ pytestmark = pytest.mark.processes
 
 SLOT = """\
 from math import isqrt
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
     def follows(slot):
         name = names[slot]
@@ -90,7 +90,7 @@ def fault(outcome, next_offset):
     return None if outcome.offset == next_offset or is_inside else "another offset"
 """
 DECIDE = """\
-from kminilog.storage.recovery import Decision
+from kminilog.storage.partition.recovery import Decision
 seen = []
 def decide(fault, is_whole_message_after):
     if fault is None:
@@ -249,7 +249,7 @@ def murmur2(data):
 """
 FIRST = """\
 from bisect import bisect_left, bisect_right
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
     search = bisect_left if dialect.named_by_previous else bisect_right
     slot = search(tracer.watch("names", base_offsets), offset) - 1

@@ -9,8 +9,8 @@ import pytest
 from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of
 from tests.support.invariants import check_log

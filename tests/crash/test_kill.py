@@ -9,7 +9,7 @@ from kminilog.errors import LogDirLockedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.crash.numbered_messages import numbered_message
 from tests.support.invariants import check_log

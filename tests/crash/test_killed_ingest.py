@@ -28,7 +28,7 @@ from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.spark.runtime.session import existing_session
 from kminilog.storage.lock import LockWait
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.jobs.spark.test_standalone import cluster, environments
 from tests.support.cli.command_line import CommandLine

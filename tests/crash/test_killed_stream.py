@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.format.dialect import DIALECTS
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from tests.support.cli.command_line import CommandLine
 from tests.support.crash.failing_partitioner import Waits
 from tests.support.crash.killed_job import (

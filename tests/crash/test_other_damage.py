@@ -5,7 +5,7 @@ import pytest
 
 from kminilog.errors import CorruptLogError
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from tests.support.crash.small_log import (
     MESSAGES,
     ORDERS_0,

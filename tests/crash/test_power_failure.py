@@ -35,12 +35,12 @@ from kminilog.storage.checkpoint import (
     read_checkpoint,
     record_log_starts,
 )
-from kminilog.storage.cuts import read_cuts, truncate_log
 from kminilog.storage.files import sync
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.publish.manifests import last_jobs, quarantine_path
-from kminilog.storage.retention import delete_expired, unlink_marked
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.manifests import last_jobs, quarantine_path
+from kminilog.storage.partition.cuts import read_cuts, truncate_log
+from kminilog.storage.partition.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic, read_topic
 from kminilog.verification.report import verify_storage
 from tests.support.cli.command_line import CommandLine

@@ -10,8 +10,8 @@ from kminilog.columns.staged_logs import join_logs, seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from tests.support.crash.numbered_messages import numbered_messages

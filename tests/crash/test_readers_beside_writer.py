@@ -10,11 +10,11 @@ import pytest
 
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import delete_expired, unlink_marked
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
 from tests.support.crash.following import Followed, follow
 from tests.support.crash.numbered_messages import numbered_messages

@@ -13,7 +13,7 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.index_entry import IndexEntry, decode_entries, encode_entry
 from kminilog.format.message import Message, decode, encode, encoded_bytes, scan
 from kminilog.settings import TOPIC_SETTINGS
-from kminilog.storage.damage_scan import repaired_size
+from kminilog.storage.segment.damage_scan import repaired_size
 
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
 DUMP = re.compile(r"<!-- dump: (\w+) -->\n```text\n(.*?)```", re.DOTALL)

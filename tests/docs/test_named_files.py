@@ -18,7 +18,7 @@ TOP = r"kminilog|docs|tests|labs|scripts|\.ci"
 PACKAGES = "|".join(
     sorted(path.parent.name for path in (PROJECT / "kminilog").glob("*/__init__.py"))
 )
-# `tests/format/`, `storage/segment.py`, `docs/*.md`, `CHANGELOG.md`, `segment.py`
+# `tests/format/`, `storage/segment/segment.py`, `docs/*.md`, `CHANGELOG.md`, `segment.py`
 NAMED = re.compile(
     rf"(?<![\w/.<>*-])((?:{TOP}|{PACKAGES})(?:/[\w.*-]+)+/?|[\w-]+(?:/[\w-]+)*\.(?:py|md))(?![\w/])"
 )
@@ -70,7 +70,7 @@ def test_files_that_a_page_or_module_names_are_there():
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
-        ("see storage/segment.py, docs/*.md and CHANGELOG.md", []),
+        ("see storage/segment/segment.py, docs/*.md and CHANGELOG.md", []),
         ("see docs/nowhere.md", ["docs/nowhere.md"]),
         ("(cli.md)", ["cli.md"]),
         ("in `kminilog/nowhere/`, above", ["kminilog/nowhere/"]),

@@ -16,9 +16,9 @@ from kminilog.explain.document import Document
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.support.course.steps import oracle
 from tests.support.course.steps.scenes import made, words_of

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.explain.recorded_search import Trace
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 numbers = st.lists(st.integers(0, 100), unique=True).map(sorted)
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
-from kminilog.storage.lookup import segment_slot
+from kminilog.storage.segment.lookup import segment_slot
 
 next_offsets = st.sets(st.integers(2, 10_000), max_size=12)
 

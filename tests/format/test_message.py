@@ -21,7 +21,7 @@ from kminilog.format.message import (
     is_next_message,
     scan,
 )
-from kminilog.storage.damage_scan import repaired_size
+from kminilog.storage.segment.damage_scan import repaired_size
 from tests.support.damage import later_message
 from tests.support.format.messages import dialects, keys, messages
 

@@ -14,11 +14,11 @@ from kminilog.format.message import Message, decode, encode
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_file import scan_file
-from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import carry_out, plan_recovery
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.recovery import carry_out, plan_recovery
+from kminilog.storage.segment.log_file import scan_file
+from kminilog.storage.segment.lookup import segment_slot
 from tests.support.invariants import check_log
 from tests.support.shared_data import shared_file
 

@@ -19,7 +19,7 @@ from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partition
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.storage.notices import KMiniLogWarning
+from kminilog.storage.partition.notices import KMiniLogWarning
 
 CLASSES = {
     "default-0.8": Default08,

@@ -13,11 +13,11 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.lookup import segment_slot
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of, index_entries, offsets_in
 from tests.support.properties.strategies import key_values, settings_that_hold

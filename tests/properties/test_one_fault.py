@@ -12,8 +12,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
 from tests.support.damage import message_positions
 from tests.support.properties.expected_layout import KeyValue
 from tests.support.properties.strategies import key_values, settings_that_hold

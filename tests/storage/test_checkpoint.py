@@ -14,7 +14,7 @@ from kminilog.storage.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 
 ORDERS_0 = TopicPartition("orders", 0)
 ORDERS_1 = TopicPartition("orders", 1)

@@ -10,7 +10,7 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.errors import LogDirLockedError
 from kminilog.storage.lock import LOCK_FILE, LockWait, LogDirLock, is_abandoned
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from tests.support.storage.full_disk import fill
 
 

@@ -9,8 +9,8 @@ from kminilog.errors import InvalidTopicError, LogDirError
 from kminilog.format.dialect import KAFKA
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import change_count
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic, new_topic_id
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from kminilog.storage.compaction import compact
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.compaction import compact
+from kminilog.storage.log_dir.writer import LogDirWriter
 
 
 def join_segments_of(log_dir: Path, topic: str) -> None:

@@ -12,10 +12,10 @@ from kminilog.format.index_entry import decode_entries
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.producer import ProducerCore
 from kminilog.storage.files import read_regular
-from kminilog.storage.offset_index import OffsetIndex
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScan, has_due_entries, scan_segment
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.segment.offset_index import OffsetIndex
+from kminilog.storage.segment.scan import SegmentScan, has_due_entries, scan_segment
+from kminilog.storage.segment.segment import Segment
 
 
 def check_index(index: OffsetIndex) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import MANIFEST_DIR
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import MANIFEST_DIR
 
 KeyValue = tuple[bytes | None, bytes | None]
 Content = dict[int, list[KeyValue]]

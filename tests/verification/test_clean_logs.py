@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.retention import delete_expired
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.retention import delete_expired
 from tests.support.properties.strategies import key_values, settings_that_hold
 from tests.support.verification.logs import ORDERS, check
 

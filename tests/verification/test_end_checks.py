@@ -11,11 +11,11 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
-from kminilog.storage.cuts import CUTS_FILE, truncate_log
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import MANIFEST_DIR, Manifest
+from kminilog.storage.partition.cuts import CUTS_FILE, truncate_log
 from kminilog.storage.publish import fingerprints
-from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.fast_segment_checks import check_segment as check_quickly

@@ -13,8 +13,8 @@ from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
-from kminilog.storage import segment_scan
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment import scan as segment_scan
+from kminilog.storage.segment.segment import Segment
 from kminilog.verification import fast_segment_checks
 from kminilog.verification import segment_checks as plain
 from kminilog.verification.fast_segment_checks import check_segment

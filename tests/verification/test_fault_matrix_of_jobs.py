@@ -24,9 +24,9 @@ import pytest
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import committed_manifests
 from kminilog.storage.publish import fingerprints
-from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import SmallFiles

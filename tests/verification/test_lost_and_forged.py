@@ -19,17 +19,17 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import (
     LAST_JOBS_FILE,
     PENDING_FILE,
     committed_manifests,
     committed_path,
     last_jobs,
 )
-from kminilog.storage.retention import delete_expired
+from kminilog.storage.partition.cuts import truncate_log
+from kminilog.storage.partition.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification import records
 from kminilog.verification.account import source_check
@@ -167,7 +167,7 @@ def test_retention_that_dies_before_it_deletes_leaves_no_finding(scene, monkeypa
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kminilog.storage.retention._rename", die)
+    monkeypatch.setattr("kminilog.storage.partition.retention._rename", die)
     with pytest.raises(KeyboardInterrupt):
         scene.retain(2)
     monkeypatch.undo()

@@ -7,8 +7,8 @@ import pytest
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.report import verify_storage

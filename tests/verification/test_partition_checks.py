@@ -8,10 +8,10 @@ import pytest
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import carry_out, plan_recovery
-from kminilog.storage.retention import delete_expired
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.recovery import carry_out, plan_recovery
+from kminilog.storage.partition.retention import delete_expired
 from kminilog.verification.findings import SAMPLE_COUNT
 from kminilog.verification.partition_checks import check_partition, join_segments
 from kminilog.verification.segment_checks import check_segment

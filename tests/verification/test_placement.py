@@ -12,9 +12,9 @@ from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.partitioners.keyed import murmur2_partition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import committed_path
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import committed_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with

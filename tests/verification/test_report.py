@@ -12,9 +12,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import MANIFEST_DIR, committed_manifests
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with

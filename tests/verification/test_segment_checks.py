@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
-from kminilog.storage.damage_scan import walk
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.segment import Segment
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.segment.damage_scan import walk
+from kminilog.storage.segment.segment import Segment
 from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import SegmentSummary, everywhere

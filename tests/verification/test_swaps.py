@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.cuts import truncate_log
 from kminilog.storage.publish import fingerprints
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.records import read_small_files

@@ -12,10 +12,10 @@ from kminilog.cli.dump.reading import read_index
 from kminilog.columns.segment_scan import FAST
 from kminilog.format.dialect import Dialect
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import plan_recovery
-from kminilog.storage.segment_scan import PLAIN
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.recovery import plan_recovery
+from kminilog.storage.segment.scan import PLAIN
 from kminilog.verification.summaries import PartitionSummary
 from tests.support.damage import message_positions
 from tests.support.steps import steps_of

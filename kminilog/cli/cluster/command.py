@@ -23,7 +23,7 @@ from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, StoredState
 from kminilog.errors import KMiniLogError, in_words, typed
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import holds_cluster
+from kminilog.storage.log_dir.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
 from kminilog.text import count, wrap

@@ -48,8 +48,8 @@ from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words, type
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import look_in_current_directory
 from kminilog.regex import compile_regex
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic
 from kminilog.system import SystemClock
 

@@ -27,7 +27,7 @@ from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.errors import typed
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 
 _LOOK_SECONDS = 0.05
 

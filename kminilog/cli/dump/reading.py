@@ -31,11 +31,11 @@ from kminilog.format.message import (
     encode,
 )
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
-from kminilog.storage.damage_scan import no_tail, walk
 from kminilog.storage.files import open_regular, read_regular
-from kminilog.storage.log_file import message_at
-from kminilog.storage.segment import Segment
-from kminilog.storage.whole_messages import whole_messages
+from kminilog.storage.segment.damage_scan import no_tail, walk
+from kminilog.storage.segment.log_file import message_at
+from kminilog.storage.segment.segment import Segment
+from kminilog.storage.segment.whole_messages import whole_messages
 from kminilog.verification.findings import FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16

@@ -28,8 +28,8 @@ from kminilog.consumer.group_moves import EARLIEST, LATEST, plan_moves
 from kminilog.consumer.interface import MessageSource
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
 from kminilog.system import WallClock
 from kminilog.text import count, table
 

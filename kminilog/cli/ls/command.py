@@ -22,9 +22,9 @@ from kminilog.cli.shared.topic_files import (
     warn_of_orphans,
 )
 from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, OffsetOutOfRangeError
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.text import count, table
 from kminilog.verification.partition_checks import check_partition, segment_check

@@ -20,9 +20,9 @@ from kminilog.explain.stretches import Stretch, read_range, stretches
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.pages import counted
-from kminilog.storage.log_file import message_at
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.log_file import message_at
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import shown_beside
 from kminilog.verification.commands import quoted
 

@@ -36,9 +36,9 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.names import LOG_SUFFIX, TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, known_offsets, parse_checkpoint
 from kminilog.storage.files import read_regular
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import quoted
 from kminilog.verification.coverage import Unchecked

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 
 if TYPE_CHECKING:
     from kminilog.cluster.cluster_files import ClusterFiles

@@ -31,9 +31,9 @@ from kminilog.errors import KMiniLogError, LeaderNotAvailableError, LogDirLocked
 from kminilog.format.names import TopicPartition
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.lock import LockWait
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_ends import OnLoss
-from kminilog.storage.notices import OnGap
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.log_ends import OnLoss
+from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 

@@ -15,8 +15,8 @@ from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
 from kminilog.system import WallClock
 
 

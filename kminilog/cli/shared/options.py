@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from kminilog.cli.shared.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition, check_topic, parse_topic_partition
-from kminilog.storage.notices import OnGap
+from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.topics import MAX_PARTITIONS
 
 ARGUMENTS = "kminilog.arguments"

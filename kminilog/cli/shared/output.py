@@ -27,8 +27,8 @@ from typing import Any, TextIO
 from kminilog.errors import KMiniLogError, RetriableError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.json_fields import strict_json
-from kminilog.storage.log_ends import Loss
-from kminilog.storage.notices import Gap, OnGap
+from kminilog.storage.partition.log_ends import Loss
+from kminilog.storage.partition.notices import Gap, OnGap
 from kminilog.text import (
     BAD,
     COMMAND,

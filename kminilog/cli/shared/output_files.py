@@ -28,7 +28,7 @@ from kminilog.errors import LogDirError
 from kminilog.pages import grouped, is_too_long
 from kminilog.storage.durable_files import replace_file
 from kminilog.storage.files import regular_status
-from kminilog.storage.log_dir import log_dir_around
+from kminilog.storage.log_dir.log_dir import log_dir_around
 
 
 class OutputFile(click.ParamType[Path]):

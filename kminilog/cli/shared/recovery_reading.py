@@ -11,10 +11,10 @@ from pathlib import Path
 from kminilog.cli.shared.interrupts import interruptible_call
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.columns.twins import segment_scanner
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScan, SegmentScanner
-from kminilog.storage.whole_messages import WholeMessages
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.segment.scan import SegmentScan, SegmentScanner
+from kminilog.storage.segment.segment import Segment
+from kminilog.storage.segment.whole_messages import WholeMessages
 
 
 def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:

@@ -16,10 +16,10 @@ from kminilog.cli.shared.output import warn
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition, parse_topic_partition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import OnGap
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import OnGap
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
 
 _SHOWN_ORPHANS = 5

@@ -13,8 +13,8 @@ from kminilog.cli.step.scene import scene
 from kminilog.explain.document import Document
 from kminilog.explain.documents_log import OFFSET, TOPIC, write_documents_log
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.reader import PartitionReader
 
 _partition_argument = click.argument(
     "topic_partition",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.output import warn_all, width, write_document, write_line, write_lines
 from kminilog.errors import KMiniLogError
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.text import indented, printable, wrap
 from kminilog.verification.coverage import Unchecked
 from kminilog.verification.findings import Aspect

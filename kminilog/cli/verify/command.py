@@ -32,7 +32,7 @@ from kminilog.cli.shared.source_options import (
     reading_options,
     to_source,
 )
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.orphans import topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import segment_check

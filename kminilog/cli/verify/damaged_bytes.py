@@ -19,7 +19,7 @@ from kminilog.explain.stretches import read_range
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KEY_START, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, TopicPartition, segment_name
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.findings import Finding
 
 _SHOWN_BYTES = 64

@@ -63,8 +63,8 @@ from kminilog.errors import KMiniLogError, SparkUnavailableError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import segment_name
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import verify_storage

@@ -20,7 +20,7 @@ from kminilog.course.broken_assignment import (
 from kminilog.course.comparing import short
 from kminilog.course.judging.outcome import FAIL, CatalogueSentence, ExerciseOutcome, error_of
 from kminilog.course.material import Exercise
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import verify_storage
 

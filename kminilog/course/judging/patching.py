@@ -26,8 +26,8 @@ NO_RESULT = "-"
 def room_of(symbol: str) -> str:
     """Return the module of a function, or of a method: the part before the first capital letter.
 
-    >>> room_of("format.message.encode"), room_of("storage.segment.Segment.add")
-    ('format.message', 'storage.segment')
+    >>> room_of("format.message.encode"), room_of("storage.segment.segment.Segment.add")
+    ('format.message', 'storage.segment.segment')
     """
     return ".".join(part for part in symbol.split(".")[:-1] if not part[0].isupper())
 

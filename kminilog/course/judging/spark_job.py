@@ -29,7 +29,7 @@ from kminilog.course.judging.limits import WALL_SECONDS
 from kminilog.course.judging.patching import load_answers
 from kminilog.course.judging.sandbox import run_module
 from kminilog.errors import SparkUnavailableError
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 
 if TYPE_CHECKING:

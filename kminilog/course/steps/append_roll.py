@@ -30,7 +30,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog, must_roll
+from kminilog.storage.partition.log import PartitionLog, must_roll
 from kminilog.text import count, numbered
 
 # ---- the names of segments

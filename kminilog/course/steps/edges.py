@@ -11,8 +11,8 @@ from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table
 from kminilog.explain.find_offset import Search, tried
 from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import segment_name
-from kminilog.storage.lookup import NAMES
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.lookup import NAMES
 from kminilog.text import count, numbered
 
 _OUT_OF_RANGE = "out of range"

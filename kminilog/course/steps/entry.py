@@ -20,8 +20,8 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries, is_due
 from kminilog.format.names import INDEX_SUFFIX, parse_segment_file
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import read_regular, regular_status
-from kminilog.storage.log_file import message_at
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.log_file import message_at
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import count
 from kminilog.verification.findings import FindingClass

@@ -17,8 +17,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
 from kminilog.format.message import encoded_bytes
 from kminilog.settings import TopicSettings
-from kminilog.storage.offset_index import OffsetIndex
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.segment.offset_index import OffsetIndex
 
 FIRST_OFFSET = 368_770
 

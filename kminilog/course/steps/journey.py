@@ -47,10 +47,10 @@ from kminilog.producer.interceptors import ProducerInterceptor
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.lookup import ENTRIES, NAMES
-from kminilog.storage.segment_search import Found
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.segment.lookup import ENTRIES, NAMES
+from kminilog.storage.segment.search import Found
 from kminilog.storage.topics import Topic
 from kminilog.text import count, shown
 

@@ -31,11 +31,11 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_ent
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.recovery import carry_out, plan_recovery
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScan, scan_segment
-from kminilog.storage.segment_search import Found
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.recovery import carry_out, plan_recovery
+from kminilog.storage.segment.scan import SegmentScan, scan_segment
+from kminilog.storage.segment.search import Found
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import agreeing, count
 
 # ---- damage, a search, and recovery

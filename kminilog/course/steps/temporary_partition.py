@@ -20,8 +20,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.message import KeyValue, Message, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
 
 PARTITION = TopicPartition("orders", 0)
 SEGMENT_COLUMNS = ("segment", "first offset", "next offset", "log bytes", "index entries")

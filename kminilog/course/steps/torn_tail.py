@@ -49,12 +49,12 @@ from kminilog.format.message import (
 )
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.settings import TopicSettings
-from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.recovery import Decision, carry_out, plan_recovery
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import scan_segment
-from kminilog.storage.whole_messages import whole_messages
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.recovery import Decision, carry_out, plan_recovery
+from kminilog.storage.segment.lookup import segment_slot
+from kminilog.storage.segment.scan import scan_segment
+from kminilog.storage.segment.segment import Segment
+from kminilog.storage.segment.whole_messages import whole_messages
 
 SETTINGS = TopicSettings(segment_bytes=128, index_interval_bytes=50)
 MESSAGES = (

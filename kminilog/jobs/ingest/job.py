@@ -53,9 +53,9 @@ from kminilog.jobs.source.description import (
 from kminilog.jobs.source.selection import MissingRecords, read_missing, selected
 from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter, check_undamaged
-from kminilog.storage.partition_directories import Progress
-from kminilog.storage.publish.manifests import PARTITIONS, Manifest, StagedPartition
+from kminilog.storage.log_dir.partition_directories import Progress
+from kminilog.storage.log_dir.writer import LogDirWriter, check_undamaged
+from kminilog.storage.manifests import PARTITIONS, Manifest, StagedPartition
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
 

@@ -12,7 +12,7 @@ Paths are compared by the files that they lead to, because a relative path, a li
 name the same files. The times of a file are not part of the identity, because a copy may have other
 ones: then the content is compared. Among them is that of the last change of its status, or a file
 of equal size whose modification time was set would be taken for the one that was read. Cuts of a
-log are on record (storage/cuts.py). Source: ours.
+log are on record (storage/partition/cuts.py). Source: ours.
 """
 
 import hashlib
@@ -31,10 +31,9 @@ from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.settings import TopicSettings
-from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.files import open_regular
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import (
     Manifest,
     committed_manifest,
     committed_path,
@@ -42,6 +41,7 @@ from kminilog.storage.publish.manifests import (
     manifest_paths,
     read_manifest,
 )
+from kminilog.storage.partition.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.text import offsets
 

@@ -22,8 +22,8 @@ from kminilog.columns.segment_scan import FAST
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.storage.files import sync
 from kminilog.storage.lock import LockWait, LogDirLock
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import is_under_way, pending_manifest, quarantine_path
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import is_under_way, pending_manifest, quarantine_path
 from kminilog.storage.publish.publication import JOB_STAGING_DIR, staging_path
 from kminilog.system import SystemClock
 

@@ -18,7 +18,7 @@ from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.progress import TasksDone
-from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.manifests import StagedPartition
 
 
 class LocalIngest:

@@ -21,9 +21,9 @@ from typing import TypeVar
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.jobs.ingest.job_writer import publishing_from
 from kminilog.jobs.ingest.runs import Moved
-from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
-from kminilog.storage.partition_directories import Progress
-from kminilog.storage.publish.manifests import Manifest, StagedPartition, is_under_way
+from kminilog.storage.log_dir.partition_directories import Progress
+from kminilog.storage.log_dir.writer import LogDirWriter, log_end_offsets
+from kminilog.storage.manifests import Manifest, StagedPartition, is_under_way
 from kminilog.storage.publish.publication import publish
 from kminilog.storage.topics import Topic
 

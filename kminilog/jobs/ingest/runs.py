@@ -32,7 +32,7 @@ from kminilog.jobs.ingest.staging import Staging, StagingJob, TaskResult, writin
 from kminilog.jobs.source.description import Place
 from kminilog.jobs.source.places import places_of
 from kminilog.jobs.source.tasks import Tasks, task_groups
-from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.manifests import StagedPartition
 from kminilog.storage.publish.publication import sync_staged
 
 

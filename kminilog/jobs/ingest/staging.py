@@ -24,7 +24,7 @@ from kminilog.columns.partitioning import Choose, chooser
 from kminilog.errors import LogDirError, WriteFailedError, in_words
 from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.storage.checkpoint import read_checkpoint
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.publish.publication import open_staged_log
 from kminilog.storage.topics import Topic
 

@@ -27,7 +27,7 @@ from kminilog.jobs.source.pieces import Piece
 from kminilog.jobs.source.selection import SelectedColumns
 from kminilog.jobs.source.source_files import SourceFile, is_unchanged
 from kminilog.jobs.source.topic_columns import TopicColumns
-from kminilog.storage.log_file import message_at
+from kminilog.storage.segment.log_file import message_at
 
 MOST_BYTES = 1 << 30
 CHANGED = "its file has changed since it was compared"

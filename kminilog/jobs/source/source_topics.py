@@ -15,9 +15,9 @@ from kminilog.errors import KMiniLogError, SourceError, UnknownTopicOrPartitionE
 from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
 from kminilog.storage.files import regular_status
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_file import message_at
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.segment.log_file import message_at
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import offsets
 

@@ -24,8 +24,8 @@ from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.jobs.source.source_topics import SourceSegment, offset_at, segments_of
 from kminilog.jobs.source.tasks import task_groups
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import fault
+from kminilog.storage.segment.scan import fault
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import offsets
 
 _REMEDY = "`kminilog verify` in its log dir lists all damage, `kminilog recover` what can be kept"

@@ -28,9 +28,7 @@ from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_files import check_real_directory, replace_file, sync_all
 from kminilog.storage.files import names_in, naming, sync
 from kminilog.storage.lock import is_abandoned
-from kminilog.storage.log_ends import LogEnds
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.manifests import (
     PENDING_FILE,
     Manifest,
     StagedPartition,
@@ -43,6 +41,8 @@ from kminilog.storage.publish.manifests import (
     record_last_job,
     sweep_quarantine,
 )
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.log_ends import LogEnds
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
 from kminilog.storage.topics import Topic

@@ -26,10 +26,10 @@ from kminilog.format.names import (
 )
 from kminilog.storage.durable_files import check_real_directory
 from kminilog.storage.files import names_in, open_regular
-from kminilog.storage.publish.manifests import JoinedSegments, Manifest, StagedPartition
+from kminilog.storage.manifests import JoinedSegments, Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
-from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import quick_end
+from kminilog.storage.segment.scan import quick_end
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic, read_topic
 
 _COMPARED_BYTES = 1 << 20

@@ -34,9 +34,9 @@ from kminilog.format.names import (
 )
 from kminilog.storage.changes import change_count
 from kminilog.storage.files import names_in
-from kminilog.storage.partition_reader import Result
-from kminilog.storage.publish.manifests import pending_path, read_manifest
-from kminilog.storage.segment_names import segments_among
+from kminilog.storage.manifests import pending_path, read_manifest
+from kminilog.storage.partition.reader import Result
+from kminilog.storage.partition.segment_names import segments_among
 
 STAGING_DIR = ".staging"
 REPLACED_DIR = ".replaced"

@@ -22,7 +22,7 @@ from kminilog.columns.partitioning import Places, chooser
 from kminilog.jobs.source.description import Source
 from kminilog.partitioners.keyed_rules import keyed_rule, name_of
 from kminilog.partitioners.registry import PARTITIONERS
-from kminilog.storage.publish.manifests import PARTITIONS, Manifest
+from kminilog.storage.manifests import PARTITIONS, Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.rows import UNKNOWN, Integers, bits_of
 from kminilog.verification.records import job_rule

@@ -20,7 +20,7 @@ from uuid import uuid4
 from kminilog.errors import LogDirError
 from kminilog.storage.durable_files import replacing
 from kminilog.storage.files import naming, regular_status
-from kminilog.storage.log_dir import log_dir_around
+from kminilog.storage.log_dir.log_dir import log_dir_around
 from kminilog.verification.finding_parts import AllFindings, FindingParts
 from kminilog.verification.findings import ROW_TYPES
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError, SourceError, in_words
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
 from kminilog.verification.account.engine import Engine
 from kminilog.verification.account.findings_file import FindingsFile, every_finding

@@ -17,9 +17,9 @@ import pyarrow as pa
 from kminilog.columns.message_batches import messages_between
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.tasks import task_groups
-from kminilog.storage.compaction import where_is
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.compaction import where_is
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.rows import Bits
 from kminilog.verification.account.storage_checks import places_of

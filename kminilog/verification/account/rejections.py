@@ -30,7 +30,7 @@ from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import SourceFile, files_outside
 from kminilog.json_fields import file_names
 from kminilog.storage.files import regular_status
-from kminilog.storage.publish.manifests import Manifest, quarantine_path
+from kminilog.storage.manifests import Manifest, quarantine_path
 from kminilog.verification.account.expected import recorded_paths
 from kminilog.verification.account.rows import Bits, Integers
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from kminilog.columns.digests import Digests, digests
 from kminilog.columns.mixing import mixed
 from kminilog.jobs.source.places import TOLD_COLUMNS, Order, places_of
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.expected import ExpectedPartition
 from kminilog.verification.account.log_parts import Part, Ranges, messages_of
 from kminilog.verification.account.rejections import Rejections

@@ -42,9 +42,9 @@ from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.reading_again import records_at
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import TASKS_PER_CORE, LocalTasks
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_file import message_at
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import Manifest
+from kminilog.storage.segment.log_file import message_at
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.account import (
     REJECTED,

@@ -31,7 +31,7 @@ from kminilog.jobs.spark.runtime.executor_checks import check_cluster
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.jobs.spark.runtime.session import own_session
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.account.engine import Found, Input, Numbered, Shuffle
 from kminilog.verification.account.job import verify_with

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from kminilog.errors import LogDirError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.tasks import task_groups
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import Engine
 from kminilog.verification.findings import NewRest

@@ -1,7 +1,7 @@
 # exercise: 4
 # differs: decodes the bytes of the file itself, from the last entry on.
 from kminilog.format.message import decode
-from kminilog.storage.segment import damage_error
+from kminilog.storage.segment.segment import damage_error
 
 
 def next_offset(segment):

@@ -1,7 +1,7 @@
 # exercise: 4
 # reason: accepts-damage
 from kminilog.format.message import Message
-from kminilog.storage.segment import damage_error
+from kminilog.storage.segment.segment import damage_error
 
 
 def next_offset(segment):

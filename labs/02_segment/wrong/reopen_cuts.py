@@ -1,7 +1,7 @@
 # exercise: 4
 # reason: changes-files
-from kminilog.storage.segment import damage_error
-from kminilog.storage.segment_scan import scan_segment
+from kminilog.storage.segment.scan import scan_segment
+from kminilog.storage.segment.segment import damage_error
 
 
 def next_offset(segment):

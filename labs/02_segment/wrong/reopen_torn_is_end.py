@@ -1,8 +1,8 @@
 # exercise: 4
 # reason: accepts-damage
 from kminilog.format.message import NeedMoreBytes
-from kminilog.storage.segment import damage_error
-from kminilog.storage.segment_scan import fault
+from kminilog.storage.segment.scan import fault
+from kminilog.storage.segment.segment import damage_error
 
 
 def next_offset(segment):

@@ -1,6 +1,6 @@
 # exercise: 3
 # differs: a recursion with bounds, watched by the tracer.
-from kminilog.storage.lookup import ENTRIES, UNTRACED
+from kminilog.storage.segment.lookup import ENTRIES, UNTRACED
 
 
 def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):

@@ -2,7 +2,7 @@
 # reason: ceiling-entry
 from bisect import bisect_left
 
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 
 def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):

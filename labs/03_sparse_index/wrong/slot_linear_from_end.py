@@ -1,7 +1,7 @@
 # exercise: 3
 # reason: linear-scan
 
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 
 def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):

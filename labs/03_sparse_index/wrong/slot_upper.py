@@ -2,7 +2,7 @@
 # reason: off-by-one-upper
 from bisect import bisect_right
 
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 
 def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):

@@ -2,7 +2,7 @@
 # differs: bisect over slots, with a key
 from bisect import bisect_left
 
-from kminilog.storage.lookup import NAMES, UNTRACED
+from kminilog.storage.segment.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -2,7 +2,7 @@
 # differs: one bisect for both dialects; the documented one looks for the offset before
 from bisect import bisect_right
 
-from kminilog.storage.lookup import NAMES, UNTRACED
+from kminilog.storage.segment.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -1,6 +1,6 @@
 # exercise: 1
 # differs: a textbook bisection that compares the same element twice
-from kminilog.storage.lookup import NAMES, UNTRACED
+from kminilog.storage.segment.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -1,6 +1,6 @@
 # exercise: 1
 # differs: recursion between two bounds
-from kminilog.storage.lookup import NAMES, UNTRACED
+from kminilog.storage.segment.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -2,7 +2,7 @@
 # reason: slot-below-zero
 from bisect import bisect_left, bisect_right
 
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

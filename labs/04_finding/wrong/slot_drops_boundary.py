@@ -2,7 +2,7 @@
 # reason: drops-boundary-message
 from bisect import bisect_left
 
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

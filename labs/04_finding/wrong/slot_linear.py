@@ -1,6 +1,6 @@
 # exercise: 1
 # reason: linear-scan
-from kminilog.storage.lookup import UNTRACED
+from kminilog.storage.segment.lookup import UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

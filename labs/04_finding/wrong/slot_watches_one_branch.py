@@ -2,7 +2,7 @@
 # reason: unwatched-search
 from bisect import bisect_left, bisect_right
 
-from kminilog.storage.lookup import NAMES, UNTRACED
+from kminilog.storage.segment.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -1,6 +1,6 @@
 # exercise: 2
 # differs: one expression, with the members imported by value
-from kminilog.storage.recovery import Decision
+from kminilog.storage.partition.recovery import Decision
 
 KEEP, CUT, REFUSE = Decision
 

@@ -1,6 +1,6 @@
 # exercise: 2
 # differs: looks up the decision in a table by two truth values
-from kminilog.storage.recovery import Decision
+from kminilog.storage.partition.recovery import Decision
 
 TABLE = {(False, False): "keep", (True, False): "cut", (True, True): "refuse"}
 

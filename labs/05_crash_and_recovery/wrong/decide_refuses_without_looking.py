@@ -1,6 +1,6 @@
 # exercise: 2
 # reason: refuses-torn-tail
-from kminilog.storage.recovery import Decision
+from kminilog.storage.partition.recovery import Decision
 
 
 def decide(fault, is_whole_message_after):

@@ -12,8 +12,8 @@ from kminilog.errors import MessageTooLargeError, SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
 from tests.support.course.steps import oracle
 from tests.support.course.steps.scenes import words_of
 from tests.support.damage import files_of

@@ -17,8 +17,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.text import shown
 from tests.support.course.steps import oracle

@@ -10,9 +10,9 @@ from kminilog.course.steps.rebuild_index import DAMAGES, FIRST_OFFSET, INTERVAL_
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import carry_out, plan_recovery
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.partition.recovery import carry_out, plan_recovery
 from tests.support.course.steps import oracle
 from tests.support.course.steps.scenes import words_of
 from tests.support.damage import index_entries

@@ -13,7 +13,7 @@ from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.storage.durable_files import replace_file
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}
 

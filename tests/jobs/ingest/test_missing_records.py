@@ -18,7 +18,7 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import SparkIngest
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with
 from tests.support.log_content import Content, KeyValue, content_of, write_anew

@@ -17,8 +17,8 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.settings import TopicSettings
 from kminilog.storage.lock import LogDirLock
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic

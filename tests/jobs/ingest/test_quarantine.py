@@ -11,8 +11,8 @@ from kminilog.jobs.ingest.quarantine import RejectedWriter, screen, write_quaran
 from kminilog.jobs.source.description import Place, Source
 from kminilog.jobs.source.source_files import list_files
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import quarantine_path
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import quarantine_path
 from kminilog.storage.topics import Topic
 from tests.support.jobs.ingest.jobs import batch_of
 

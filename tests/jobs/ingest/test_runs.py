@@ -7,9 +7,9 @@ from kminilog.columns.writing import ColumnWriter
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.runs import RunsWriter, join
 from kminilog.jobs.source.tasks import LocalTasks
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.publish.publication import publish
 from kminilog.verification.report import verify_storage
 from tests.support.jobs.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows

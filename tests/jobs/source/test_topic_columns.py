@@ -26,8 +26,8 @@ from kminilog.jobs.source.description import (
 )
 from kminilog.jobs.source.reading_again import records_at
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.retention import delete_oldest
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.retention import delete_oldest
 from kminilog.storage.topics import Topic
 from kminilog.verification.both_sides import KeyValue
 from tests.support.damage import encode_entries, flip_byte, message_positions

@@ -11,7 +11,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.spark import verify
 from tests.support.log_content import content_of
 from tests.support.shared_data import shared_file

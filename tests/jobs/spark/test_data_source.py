@@ -40,11 +40,11 @@ from kminilog.jobs.spark.datasource.ranges import (
 )
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.notices import KMiniLogWarning
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.notices import KMiniLogWarning
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.support.compacting import join_segments_of
 from tests.support.damage import flip_byte, message_positions

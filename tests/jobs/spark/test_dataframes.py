@@ -10,8 +10,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, make_log_dir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir, make_log_dir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.verification.account.spark import verify
 from kminilog.verification.commands import showing_command

@@ -13,8 +13,8 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime import executor_checks, shipping
 from kminilog.jobs.spark.runtime.executor_checks import check_cluster
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.spark import verify
 from tests.support.damage import files_of

@@ -28,7 +28,7 @@ from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.tasks import TASKS_PER_CORE
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.verification import findings
 from kminilog.verification.account.spark import verify

@@ -32,8 +32,8 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import IngestResult, SparkIngest, ingest
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic

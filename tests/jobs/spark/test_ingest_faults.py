@@ -15,9 +15,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import MANIFEST_DIR, QUARANTINE_DIR
 from kminilog.storage.publish import publication
-from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic

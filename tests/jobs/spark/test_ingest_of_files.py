@@ -16,8 +16,8 @@ from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import MANIFEST_DIR
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import MANIFEST_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.verification.account.checksum_pass import ChecksumPass
 from kminilog.verification.account.expected import ExpectedPartition

@@ -17,8 +17,8 @@ from kminilog.jobs.ingest.runs import RunsWriter, _join, join
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.jobs.spark.ingest.placing import pack, places_of, unpack
 from kminilog.jobs.spark.ingest.plans import SortedWriter, _suitable
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.publish.publication import publish
 from kminilog.verification.report import verify_storage
 from tests.support.jobs.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows

@@ -10,8 +10,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import QUARANTINE_DIR, quarantine_path
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import QUARANTINE_DIR, quarantine_path
 from tests.support.log_content import content_of
 
 LIMIT = TopicSettings(max_message_bytes=100)

@@ -12,9 +12,9 @@ from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import (
     LAST_JOBS_FILE,
     MANIFEST_DIR,
     quarantine_path,

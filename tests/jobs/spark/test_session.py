@@ -24,8 +24,8 @@ from kminilog.jobs.spark.runtime.session import (
     spark_session,
     stop,
 )
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.spark import verify
 from tests.support.spark_classes import ARCHIVE

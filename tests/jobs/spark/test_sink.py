@@ -43,10 +43,10 @@ from kminilog.jobs.spark.ingest.job import SparkIngest
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.cuts import truncate_log
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import committed_manifests
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import committed_manifests
+from kminilog.storage.partition.cuts import truncate_log
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic

@@ -10,7 +10,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import KAFKA
 from kminilog.jobs.spark.datasource.door import register
 from kminilog.jobs.spark.runtime.failures import spark_failures
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.log_content import content_of, files_of
 

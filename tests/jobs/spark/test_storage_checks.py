@@ -13,10 +13,10 @@ from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import write_checkpoint
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import LocalEngine

@@ -22,10 +22,10 @@ from kminilog.jobs.spark.datasource.options import read_options
 from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader, lag
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.notices import KMiniLogWarning
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.partition.notices import KMiniLogWarning
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic, write_topic
 from tests.support.damage import flip_byte
 from tests.support.storage.losses import AT_END, AT_START

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime.session import spark_session
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.spark import verify
 from tests.support.log_content import content_of
 

@@ -19,9 +19,9 @@ from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.runtime import tasks as runtime_tasks
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import MANIFEST_DIR
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.spark import verify
 from kminilog.verification.report import Report, verify_storage

@@ -14,6 +14,7 @@ from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.message import SIZE_END, decode, encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.manifests import StagedPartition
 from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.fingerprints import (
     RANGE_MESSAGES,
@@ -21,7 +22,6 @@ from kminilog.storage.publish.fingerprints import (
     message_fingerprint,
     range_borders,
 )
-from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import open_staged_log
 from kminilog.storage.topics import Topic
 

@@ -17,16 +17,16 @@ from kminilog.errors import LogDirError, OffsetOutOfRangeError, PublicationError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import (
     MANIFEST_DIR,
     Manifest,
     committed_manifests,
     is_under_way,
     quarantine_path,
 )
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.publish.publication import (
     finish_or_sweep,
     open_staged_log,

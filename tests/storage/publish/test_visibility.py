@@ -17,20 +17,20 @@ from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, segment_name
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish import visibility
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import (
     MANIFEST_DIR,
     Manifest,
     committed_manifests,
     pending_path,
     read_manifest,
 )
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.publish import visibility
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.publish.visibility import VisibleFiles
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.support.unreadable import CAUSES, without_privileges
 

@@ -22,8 +22,8 @@ from kminilog.cli.main import COMMANDS as MODULES
 from kminilog.cli.main import main as kminilog
 from kminilog.errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.fast_segment_checks import check_segment
 from kminilog.verification.report import verify_storage

@@ -12,7 +12,7 @@ from kminilog.consumer.group_file import write_group
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.support.damage import flip_byte
 

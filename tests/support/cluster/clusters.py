@@ -10,7 +10,7 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.topics import Topic
 
 ORDERS = TopicPartition("orders", 0)

@@ -9,7 +9,7 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import UnknownMemberError
 from kminilog.consumer.members import JoinRequest
 from kminilog.consumer.readers import LogDirSource
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 
 SHORT_MS, LONG_MS = 600_000, 6_000_000

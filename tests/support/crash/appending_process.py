@@ -11,7 +11,7 @@ import random
 import sys
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from tests.support.crash.numbered_messages import numbered_message
 
 BATCH_SIZES = (1, 1, 2, 5, 20)

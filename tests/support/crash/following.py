@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.message import Message
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.reader import PartitionReader
 from tests.support.crash.numbered_messages import numbered_message
 
 

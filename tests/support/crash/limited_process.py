@@ -16,7 +16,7 @@ from kminilog.errors import WriteFailedError
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog
 from tests.support.damage import files_of
 from tests.support.invariants import check_log
 from tests.support.properties.strategies import expected_log

@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.reader import PartitionReader
 
 
 def main(log_dir: Path, rows: int) -> None:

@@ -6,7 +6,7 @@ python -m tests.support.crash.reading_process LOG_DIR END MAX_BYTES
 import sys
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from tests.support.crash.following import follow
 
 

@@ -10,9 +10,9 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.support.damage import files_of, index_entries, message_positions, offsets_in
 from tests.support.invariants import check_log

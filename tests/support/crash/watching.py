@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.reader import PartitionReader
 from tests.support.crash.numbered_messages import numbered_message
 
 PARTITIONS = 3

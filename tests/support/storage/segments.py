@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import encode
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment.segment import Segment
 
 BASE = 5  # the number in the name; the first message has offset 6 in the documented dialect
 COUNT = 10

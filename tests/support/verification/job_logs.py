@@ -19,15 +19,15 @@ from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest, StagedPartition
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.retention import delete_expired
 from kminilog.storage.publish.publication import (
     open_staged_log,
     publish,
     staging_path,
 )
-from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 
 TOPIC = "orders"

@@ -5,8 +5,8 @@ from pathlib import Path
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.verification.fast_segment_checks import check_segment as check_quickly
 from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import check_partition

@@ -17,7 +17,7 @@ from kminilog.clock import ManualClock
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import DATAFRAME, Source
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
 from kminilog.verification.account.spark import SparkEngine

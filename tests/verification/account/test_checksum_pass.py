@@ -18,7 +18,7 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.columns import columns_of
 from kminilog.jobs.source.description import Source, files_of
 from kminilog.jobs.source.places import Order
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.checksum_pass import ChecksumPass, Compared
 from kminilog.verification.account.expected import ExpectedPartition
 from kminilog.verification.account.log_parts import Part

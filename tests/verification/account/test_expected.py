@@ -10,7 +10,7 @@ import pytest
 from kminilog.columns.partitioning import Places
 from kminilog.jobs.source.description import Source
 from kminilog.partitioners.keyed_rules import KEYED_RULES
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.expected import ExpectedPartition
 from kminilog.verification.account.rows import UNKNOWN

@@ -17,7 +17,7 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account import findings_file
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with

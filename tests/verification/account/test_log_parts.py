@@ -5,10 +5,10 @@ import pytest
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition, segment_name
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import Manifest, StagedPartition
+from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic, write_topic
 from kminilog.verification.account.log_parts import Part, messages_of, parts_of, ranges_of
 from tests.support.compacting import join_segments_of

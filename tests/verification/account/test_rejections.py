@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.errors import NotARegularFileError
-from kminilog.storage.publish.manifests import Manifest, quarantine_path
+from kminilog.storage.manifests import Manifest, quarantine_path
 from kminilog.verification.account.rejections import quarantine_files
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.jobs.source.places import RECORD_COLUMNS, Order
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.verification.account.expected import ExpectedPartition
 from kminilog.verification.account.rejections import Quarantined, Rejections
 from kminilog.verification.account.row_join import RowJoin

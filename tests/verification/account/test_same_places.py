@@ -13,8 +13,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.verification.account.engine import Engine, LocalEngine
 from kminilog.verification.account.job import verify_with
 from kminilog.verification.account.spark import SparkEngine

@@ -23,8 +23,8 @@ from kminilog.jobs.source.pieces import Piece
 from kminilog.jobs.source.reading_again import records_at
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with

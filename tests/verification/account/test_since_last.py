@@ -18,8 +18,8 @@ from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import record_log_starts
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
 from kminilog.storage.topics import Topic
 from kminilog.verification.account.engine import Engine, LocalEngine

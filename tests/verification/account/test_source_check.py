@@ -17,8 +17,8 @@ from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import committed_path
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import committed_path
 from kminilog.verification.account import source_check
 from kminilog.verification.account.engine import LocalEngine
 from kminilog.verification.account.job import verify_with

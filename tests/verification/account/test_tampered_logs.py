@@ -21,7 +21,7 @@ from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source.description import Source
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.verification import findings
 from kminilog.verification.account import account, alterations

@@ -24,10 +24,10 @@ from kminilog.jobs.spark.datasource.ranges import (
     open_reader,
     selected_ranges,
 )
-from kminilog.storage.compaction import PlannedSegment, where_is
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.notices import Gap, warn
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.compaction import PlannedSegment, where_is
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.notices import Gap, warn
+from kminilog.storage.segment.segment import Segment
 from kminilog.text import offsets
 
 

@@ -40,11 +40,11 @@ from kminilog.jobs.ingest.publishing import StagedJob, check_not_made_anew, publ
 from kminilog.jobs.ingest.runs import join, join_again
 from kminilog.jobs.ingest.staging import Staging
 from kminilog.jobs.source.tasks import Item, LocalTasks, Result, Tasks
-from kminilog.storage.compaction import compact
 from kminilog.storage.lock import LOCK_FILE, LogDirLock, is_abandoned
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.compaction import compact
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.writer import LogDirWriter
+from kminilog.storage.manifests import (
     PARTITIONS,
     Manifest,
     check_job_id,

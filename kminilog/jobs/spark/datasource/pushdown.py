@@ -17,7 +17,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from kminilog.storage.notices import warn
+from kminilog.storage.partition.notices import warn
 
 _RULE = "kminilog.Pushdown"
 

@@ -19,11 +19,11 @@ from kminilog.errors import LogDirError, SettingError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.jobs.source.tasks import task_groups
 from kminilog.jobs.spark.datasource.options import Filter, PartitionOffsets, ReadOptions
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_ends import Loss, RecordedEnds
-from kminilog.storage.notices import warn
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.log_ends import Loss, RecordedEnds
+from kminilog.storage.partition.notices import warn
+from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import offsets as offsets_in_words
 

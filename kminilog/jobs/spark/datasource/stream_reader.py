@@ -41,9 +41,9 @@ from kminilog.jobs.spark.datasource.ranges import (
     reachable,
     refuse_losses,
 )
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_ends import RecordedEnds
-from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.partition.log_ends import RecordedEnds
+from kminilog.storage.partition.reader import PartitionReader
 
 Offsets = dict[str, int]
 Position = dict[str, Any]

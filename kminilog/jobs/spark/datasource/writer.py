@@ -68,8 +68,8 @@ from kminilog.jobs.spark.datasource.options import (
 from kminilog.jobs.spark.runtime.tasks import SparkTasks
 from kminilog.partitioners.keyed_rules import keyed_rule
 from kminilog.storage.lock import LogDirLock
-from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import (
+from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.manifests import (
     check_job_id,
     committed_path,
     is_job_id,

@@ -23,8 +23,8 @@ from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Report
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter, log_end_offsets
-from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.log_dir.writer import LogDirWriter, log_end_offsets
+from kminilog.storage.manifests import StagedPartition
 from kminilog.storage.topics import Topic
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from kminilog.jobs.source.tasks import Report
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
 from kminilog.storage.durable_files import replace_file
-from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.manifests import StagedPartition
 from kminilog.storage.publish.publication import sync_staged
 
 # ---- rows that tasks write in staging

@@ -9,7 +9,7 @@ from kminilog.columns.partitioning import Places, chooser
 from kminilog.jobs.ingest.quarantine import RejectedWriter
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
 

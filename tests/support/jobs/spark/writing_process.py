@@ -10,7 +10,7 @@ from glob import glob
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.publish.publication import JOB_STAGING_DIR
 
 

@@ -1,0 +1,1 @@
+"""One log dir: its topics, and its one writer."""

@@ -1,0 +1,1 @@
+"""One partition: its segments read, written, recovered, and deleted."""

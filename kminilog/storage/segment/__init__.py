@@ -1,0 +1,1 @@
+"""One segment: its `.log`, its `.index`, how far it is valid, and a search in it."""
