@@ -1,6 +1,6 @@
 # exercise: 3
 # reason: skip-bad-message
-from kminilog.storage.segment.log_file import whole_messages
+from kminilog.storage.segment.whole_messages import whole_messages
 
 
 def end_offset(self):

@@ -91,9 +91,9 @@ def stored(log_dir: LogDir, *topics: str) -> list[tuple[object, ...]]:
         for topic_partition in log_dir.topic(topic).all_partitions():
             reader = log_dir.reader(topic_partition)
             for offset in range(reader.log_start_offset, reader.log_end_offset):
-                segment, (position, message, *_), *_ = reader.find(offset)
-                place = (*topic_partition, offset, position)
-                rows.append((*place, message.key, message.value, segment.name))
+                found = reader.find(offset)
+                place = (*topic_partition, offset, found.position)
+                rows.append((*place, found.message.key, found.message.value, found.segment.name))
     return rows
 
 
