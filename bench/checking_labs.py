@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.timing import Work, rounds_of_each, seconds_of_each
 from kminilog.course.material import all_labs
-from kminilog.course.proof import solution
+from kminilog.course.teaching.proof import solution
 from kminilog.course.work_folder import WorkFolder
 
 PROJECT = Path(__file__).parents[1]

@@ -3,7 +3,7 @@ from functools import partial
 import pytest
 
 from kminilog.config import complete_config, find_setting, parse_config, read_value, topic_settings
-from kminilog.consumer.assignors.registry import ASSIGNORS
+from kminilog.consumer.assignor_registry import ASSIGNORS
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
 from kminilog.partitioners.registry import PARTITIONERS

@@ -27,6 +27,7 @@ import click
 from kminilog.cli.shared.named_files import InputFile
 from kminilog.cli.shared.options import example, json_option, topic_counts_option
 from kminilog.cli.shared.output import show, warn, width
+from kminilog.consumer.assignor_registry import ASSIGNORS, assignor_name, make_assignor
 from kminilog.consumer.assignors.interface import (
     Assignment,
     Member,
@@ -36,7 +37,6 @@ from kminilog.consumer.assignors.interface import (
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
 from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import runs as range_runs
-from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name, make_assignor
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import look_in_current_directory

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Literal
 
 from kminilog.clock import Chance, Clock
-from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.errors import UnknownGroupError, UnknownTopicIdError
 from kminilog.consumer.group import Group, Moment
 from kminilog.consumer.group_file import (

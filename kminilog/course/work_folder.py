@@ -18,10 +18,10 @@ from random import Random
 from typing import Any, Self
 from zlib import crc32
 
+from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.broken import write_broken
 from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
-from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, lab_of
 from kminilog.errors import KMiniLogError
 from kminilog.storage.durable_files import replace_file

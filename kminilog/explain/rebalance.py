@@ -13,7 +13,7 @@ are ours.
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.group import PREPARING
 from kminilog.explain.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.explain.recording import Recording, ask, question_with_enough_choices

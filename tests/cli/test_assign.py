@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.consumer.assignors.registry import ASSIGNORS
+from kminilog.consumer.assignor_registry import ASSIGNORS
 from tests.support.cli.command_line import assert_one_line, assert_refused
 
 THREE = ["--member", "c0", "--member", "c1", "--member", "c2"]

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.course.marks import COLUMNS
 from kminilog.course.material import all_labs, lab_of
-from kminilog.course.submissions import submissions_in
+from kminilog.course.teaching.marks import COLUMNS
+from kminilog.course.teaching.submissions import submissions_in
 from kminilog.course.work_folder import WorkFolder
 from tests.support.cli.command_line import Run, assert_one_line
 from tests.support.course.handed_in import KINDS, hand_in

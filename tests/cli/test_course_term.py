@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from kminilog.cli.main import main
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import RIGHT, WRONG, Lab, all_labs, lab_of, sample_answers
-from kminilog.course.proof import solution_lines
-from kminilog.course.release import LeakError, release
-from kminilog.course.roster import RosterError, roster_from_csv
+from kminilog.course.teaching.proof import solution_lines
+from kminilog.course.teaching.release import LeakError, release
+from kminilog.course.teaching.roster import RosterError, roster_from_csv
 from tests.support.cli.command_line import Run, assert_one_line
 
 LAB = all_labs()[0]

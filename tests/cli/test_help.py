@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.course.marks import marks_as_csv
 from kminilog.course.material import lab_of
-from kminilog.course.proof import solution
+from kminilog.course.teaching.marks import marks_as_csv
+from kminilog.course.teaching.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from tests.support.playground.site import runtime
 from tests.support.spark import ON_SPARK

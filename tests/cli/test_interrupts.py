@@ -195,7 +195,7 @@ def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, mo
         signal.raise_signal(signal.SIGINT)
         pytest.fail("it went on")
 
-    monkeypatch.setattr("kminilog.course.proof.check", judges)
+    monkeypatch.setattr("kminilog.course.teaching.proof.check", judges)
     run = kminilog("course", "check", "--lab", "1")
     assert (run.code, run.out, run.err) == (130, "", "")
 

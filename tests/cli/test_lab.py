@@ -26,13 +26,13 @@ from jsonschema import Draft202012Validator
 from kminilog.cli.lab import judging
 from kminilog.cli.lab.judging import Watched, wait_for_save_or_key
 from kminilog.cli.main import main
-from kminilog.course.decisions import decisions
 from kminilog.course.judging import checking
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ExerciseOutcome
 from kminilog.course.judging.sandbox import run_module
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
-from kminilog.course.proof import solution
+from kminilog.course.teaching.decisions import decisions
+from kminilog.course.teaching.proof import solution
 from tests.support.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
 from tests.support.course.student import CHECKSUM, HEADER, start_lab, without_seconds
 from tests.support.processes import Process

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.course.material import RIGHT, WRONG, all_labs, labs_folder, sample_answers
-from kminilog.course.proof import solution_lines
+from kminilog.course.teaching.proof import solution_lines
 from tests.cli.test_course_term import answers_shown_in
 from tests.support.cli.command_line import Run, assert_one_line
 from tests.support.course.student import HEADER

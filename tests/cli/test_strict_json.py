@@ -12,7 +12,7 @@ import pytest
 
 from kminilog.cli.main import main
 from kminilog.cli.step.command import SCENES
-from kminilog.course.marks import COLUMNS as MARKS
+from kminilog.course.teaching.marks import COLUMNS as MARKS
 from kminilog.verification.account.findings_file import FindingsFile
 from kminilog.verification.findings import ROW_TYPES
 from tests.support.cli.command_line import CommandLine, Run

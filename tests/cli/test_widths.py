@@ -11,7 +11,7 @@ import pytest
 from kminilog.cli.main import main
 from kminilog.cli.shared.output import width, write_line
 from kminilog.cli.step.command import SCENES
-from kminilog.course.marks import Mark, marks_as_csv
+from kminilog.course.teaching.marks import Mark, marks_as_csv
 from kminilog.text import COMMAND, Span, StyledText, columns, folded
 from tests.support.cli.command_line import CommandLine
 from tests.support.course.student import HEADER, start_lab

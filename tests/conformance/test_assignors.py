@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.assignors.interface import Assignment, Member
-from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from tests.support.conformance.wheel_oracles import kafka_python, require, run_java
 

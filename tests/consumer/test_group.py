@@ -2,7 +2,7 @@
 
 import pytest
 
-from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.errors import (
     DuplicateInstanceError,
     GroupInUseError,

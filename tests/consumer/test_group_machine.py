@@ -8,7 +8,7 @@ to own the same partition. The group goes through its file's form in every step.
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.errors import (
     DuplicateInstanceError,
     IllegalGenerationError,

@@ -5,11 +5,11 @@ import pytest
 from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.lab.texts import summary_lines
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.grading import judged as graded
 from kminilog.course.judging import checking
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
-from kminilog.course.proof import exposed_in
+from kminilog.course.teaching.grading import judged as graded
+from kminilog.course.teaching.proof import exposed_in
 from tests.support.course.student import CHECKSUM, outcomes_of, sentence_of, start_lab
 
 PLAIN = "bytes(11) + b'\\x17' + bytes(4) + b'\\0\\0\\0\\0\\0\\1kvalue'"

@@ -10,7 +10,7 @@ import pytest
 
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import RIGHT, answers_to, checks_of, exercise_of, lab_of
-from kminilog.course.proof import solution
+from kminilog.course.teaching.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from tests.support.course.student import start_lab, told
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.course.decisions import decisions
 from kminilog.course.judging.patching import library_answer
 from kminilog.course.judging.sandbox import run_module
 from kminilog.course.material import all_labs
+from kminilog.course.teaching.decisions import decisions
 
 pytestmark = pytest.mark.processes
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.consumer.assignors.registry import ASSIGNORS
+from kminilog.consumer.assignor_registry import ASSIGNORS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "assignment.md").read_text()
 

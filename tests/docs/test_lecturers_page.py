@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.course.judging import limits
-from kminilog.course.marks import Mark
 from kminilog.course.material import lab_of
+from kminilog.course.teaching.marks import Mark
 from kminilog.course.work_folder import WorkFolder
 
 PROJECT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from kminilog.cli.main import main
 from kminilog.cli.playground.command import RUNTIME_VERSION
 from kminilog.cli.step.command import scene_command
 from kminilog.course.material import lab_of
-from kminilog.course.proof import solution
+from kminilog.course.teaching.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from kminilog.explain.document import digest
 from tests.docs.test_readme import shown_commands

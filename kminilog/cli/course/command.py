@@ -13,7 +13,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, lab_of
-from kminilog.course.proof import Exposed, Flaw, exposed_in, flaws_of, missing_package
+from kminilog.course.teaching.proof import Exposed, Flaw, exposed_in, flaws_of, missing_package
 
 FLAWED = 1
 

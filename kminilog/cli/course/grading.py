@@ -26,18 +26,18 @@ from kminilog.cli.shared.output import (
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.shared.progress import working
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.grading import completed, grade, limits_of
-from kminilog.course.marks import Mark, marks_as_csv, marks_from_csv
-from kminilog.course.marks_pages import (
+from kminilog.course.teaching.grading import completed, grade, limits_of
+from kminilog.course.teaching.marks import Mark, marks_as_csv, marks_from_csv
+from kminilog.course.teaching.marks_pages import (
     by_student,
     gradescope_results,
     index_page,
     statistics_page,
     student_page,
 )
-from kminilog.course.roster import roster_from_csv
-from kminilog.course.statistics import ExerciseStatistics, statistics_of
-from kminilog.course.submissions import HandedIn, Submissions, submissions_in
+from kminilog.course.teaching.roster import roster_from_csv
+from kminilog.course.teaching.statistics import ExerciseStatistics, statistics_of
+from kminilog.course.teaching.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
 from kminilog.text import count
 

@@ -12,8 +12,8 @@ from kminilog.cli.shared.output import complain, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputDirectory, write_output
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import all_labs, lab_of
-from kminilog.course.release import release
-from kminilog.course.term import exam_path, term
+from kminilog.course.teaching.release import release
+from kminilog.course.teaching.term import exam_path, term
 from kminilog.text import count, printable
 
 _MOST_WEEKS = 52

@@ -13,7 +13,7 @@ import click
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import Command, example, json_option
 from kminilog.cli.shared.output import width, write_document, write_lines
-from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
+from kminilog.consumer.assignor_registry import ASSIGNORS, assignor_name
 from kminilog.explain.rebalance import document
 from kminilog.explain.replays.rebalance import (
     DEFAULT_PLAN,

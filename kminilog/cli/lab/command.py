@@ -17,10 +17,10 @@ from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_lines, write_table
 from kminilog.cli.shared.output_files import OutputFile, write_output
+from kminilog.course.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.decisions import count_yours, decisions, engine_page, rooms_of
-from kminilog.course.judging.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, exercise_of, lab_of
+from kminilog.course.teaching.decisions import count_yours, decisions, engine_page, rooms_of
 from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
 
 

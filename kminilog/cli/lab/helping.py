@@ -14,7 +14,7 @@ from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import write_line, write_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import Exercise, exercise_of, lab_of
-from kminilog.course.starter import source_of
+from kminilog.course.teaching.starter import source_of
 from kminilog.course.work_folder import WorkFolder
 
 NOT_YET = 1

@@ -47,12 +47,12 @@ from kminilog.cli.shared.output import (
     write_lines,
 )
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.decisions import decisions
 from kminilog.course.judging.checking import check, starts_spark
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
+from kminilog.course.teaching.decisions import decisions
 from kminilog.course.work_folder import WorkFolder, folders_below, number_around
 from kminilog.text import printable
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from kminilog.cli.shared.output import width
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.decisions import Room, count_yours
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
 from kminilog.course.material import RIGHT, Exercise, Lab, answers_to
+from kminilog.course.teaching.decisions import Room, count_yours
 from kminilog.course.work_folder import WorkFolder
 from kminilog.text import DOUBTFUL, GOOD, Span, StyledText, table
 

@@ -34,7 +34,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
+from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.judge import IMPORTS_REFERENCE

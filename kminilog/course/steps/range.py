@@ -17,10 +17,10 @@ issue 3170 for the lopsided shares of many topics; the wrong answers are usual m
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.assignors.interface import Assignment, Member, in_order
 from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import runs as range_runs
-from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.explain.document import (
     Arrow,
     Ask,

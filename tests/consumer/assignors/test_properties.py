@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.consumer.assignor_registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.cooperative import CooperativeSticky
 from kminilog.consumer.assignors.custom import check_answer
 from kminilog.consumer.assignors.interface import Member, members_by_topic
 from kminilog.consumer.assignors.multiple import Multiple
 from kminilog.consumer.assignors.range import Range
-from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.round_robin import RoundRobin
 from kminilog.consumer.assignors.sticky import Sticky
 from tests.support.consumer.assignors.groups import (

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.assignors.interface import Member
-from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.course.steps.range import ASSIGNORS, GAINED, OWNED, document
 from kminilog.errors import InvalidTopicError
 from tests.support.cli.command_line import CommandLine

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kminilog.course.material import WRONG, Lab, sample_answers
-from kminilog.course.proof import solution
+from kminilog.course.teaching.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from tests.support.course.student import CHECKSUM, HEADER
 

@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from kminilog.course.answers import Answers
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, ExerciseTexts, languages
 from kminilog.course.comparing import SENTENCE_CHARACTERS
-from kminilog.course.judging.answers import Answers
 from kminilog.course.judging.checking import check, check_files, left_out_but_exposed
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.exposing import counted_wrong_answers
@@ -39,7 +39,7 @@ from kminilog.course.material import (
     sample_answers,
     target_of,
 )
-from kminilog.course.starter import source_of, starter_of
+from kminilog.course.teaching.starter import source_of, starter_of
 from kminilog.course.work_folder import WorkFolder
 
 _MOST_LINES = 40

@@ -9,10 +9,10 @@ import pytest
 from kminilog.cli.step.command import command
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, languages
 from kminilog.course.material import all_labs, labs_folder
-from kminilog.course.term import term, units
+from kminilog.course.teaching.term import term, units
 from tests.course.test_translations import CODE, FENCED, NUMBER
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 QUESTIONS = 5
 
 

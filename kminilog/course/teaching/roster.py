@@ -10,7 +10,7 @@ else tells when work came: the times of files change when they are copied. Sourc
 from collections.abc import Mapping
 from datetime import datetime
 
-from kminilog.course.marks import NO, YES, MarksError, csv_rows
+from kminilog.course.teaching.marks import NO, YES, MarksError, csv_rows
 from kminilog.text import printable
 
 STUDENT, DEADLINE, SUBMITTED = "student", "deadline", "submitted"

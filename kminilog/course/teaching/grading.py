@@ -1,6 +1,6 @@
 """The work of many students, graded: each folder by itself, in a process of its own.
 
-    python -m kminilog.course.grading PROGRAM 1 FOLDER STUDENT RESULT
+    python -m kminilog.course.teaching.grading PROGRAM 1 FOLDER STUDENT RESULT
 
 PROGRAM is the module that runs a command, such as `kminilog`. FOLDER is a copy of a student's
 folder for a lab. The process checks it as `lab check` does, one exercise after the other, and
@@ -27,9 +27,9 @@ from kminilog.course.judging.checking import check, hanging_seconds, most_second
 from kminilog.course.judging.limits import CPU_SECONDS
 from kminilog.course.judging.outcome import ERROR, TIMEOUT, TODO, TOO_BUSY, CatalogueSentence
 from kminilog.course.judging.sandbox import ProcessResult, TooBusyError, end_all, run_module
-from kminilog.course.marks import NO, YES, Mark
 from kminilog.course.material import Exercise, Lab, lab_of
-from kminilog.course.submissions import FILES, HandedIn
+from kminilog.course.teaching.marks import NO, YES, Mark
+from kminilog.course.teaching.submissions import FILES, HandedIn
 from kminilog.course.work_folder import (
     PROGRESS_FILE,
     DamagedProgressError,
@@ -127,7 +127,11 @@ def _judged_apart(one: HandedIn, directory: Path, program: str) -> ProcessResult
     words = (program, str(one.lab.number), str(directory), one.student, "RESULT")
     most = most_seconds(one.lab.graded)
     return run_module(
-        "kminilog.course.grading", *words, folder=directory, wall_seconds=most, needs_result=True
+        "kminilog.course.teaching.grading",
+        *words,
+        folder=directory,
+        wall_seconds=most,
+        needs_result=True,
     )
 
 

@@ -1,10 +1,10 @@
 import pytest
 
+from kminilog.consumer.assignor_registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.cooperative import CooperativeSticky
 from kminilog.consumer.assignors.custom import CustomAssignor
 from kminilog.consumer.assignors.multiple import Multiple
 from kminilog.consumer.assignors.range import Range
-from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.round_robin import RoundRobin
 from kminilog.consumer.assignors.sticky import Sticky
 from kminilog.consumer.settings import CONSUMER_SETTINGS

@@ -13,9 +13,9 @@ from typing import Any
 
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.outcome import PASS
-from kminilog.course.marks import YES, Mark
 from kminilog.course.material import exercise_of, lab_of
-from kminilog.course.statistics import statistics_of
+from kminilog.course.teaching.marks import YES, Mark
+from kminilog.course.teaching.statistics import statistics_of
 from kminilog.pages import render
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from kminilog.course.catalogue import languages
 from kminilog.course.material import RIGHT, WRONG, Lab, beside_labs, sample_answers
-from kminilog.course.proof import solution_lines
-from kminilog.course.term import term_file
+from kminilog.course.teaching.proof import solution_lines
+from kminilog.course.teaching.term import term_file
 from kminilog.errors import KMiniLogError
 
 _OF_A_LAB = ("lab.toml", "starter.py", "checks.py")

@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from kminilog.course.judging.outcome import PASS, TODO
-from kminilog.course.marks import NO, YES, Mark
+from kminilog.course.teaching.marks import NO, YES, Mark
 
 _COMMONEST = 3
 

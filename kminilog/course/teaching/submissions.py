@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.course.judging.answers import ANSWERS_FILE
+from kminilog.course.answers import ANSWERS_FILE
 from kminilog.course.material import Lab, all_labs
 from kminilog.course.work_folder import PROGRESS_FILE, lab_in
 from kminilog.storage.files import read_regular

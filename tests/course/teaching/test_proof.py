@@ -13,8 +13,8 @@ from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.main import main
 from kminilog.course import catalogue, material
 from kminilog.course.material import all_labs, lab_of
-from kminilog.course.proof import flaws_of
-from kminilog.course.starter import starter_of
+from kminilog.course.teaching.proof import flaws_of
+from kminilog.course.teaching.starter import starter_of
 
 
 def marked(lab):
