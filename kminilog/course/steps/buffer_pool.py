@@ -22,27 +22,29 @@ from kminilog.cluster.requests import decode_request
 from kminilog.config import complete_config
 from kminilog.course.replays.stepped_callers import Caller, SteppedPool
 from kminilog.errors import BufferExhaustedError
-from kminilog.explain.document import (
-    Ask,
-    Bar,
-    ByteRange,
-    Document,
-    Picture,
-    PictureLane,
-    Table,
-    Value,
-)
+from kminilog.explain.document import Bar, ByteRange, Document, Picture, PictureLane, Table, Value
 from kminilog.explain.field_layout import message_fields
-from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.script import Script
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import SendFuture, Waiting
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.text import agreeing, count, shown
+from kminilog.text import count, shown
 
-# ---- callers, and what becomes of what they do
+MAX_TOTAL_BYTES = 1 << 20
+FIRST = encode(KAFKA, 0, b"ann", b"pays 5")
+SECOND = encode(KAFKA, 0, b"eve", b"gets 9")
+MESSAGE_ROOM_BYTES = 48
+"""A batch that has room for either message."""
+STEPS = (
+    *("The pool", "An error at once", "First in the queue", "Last in the queue"),
+    *("A buffer is used again", "Free buffers are given up", "A new buffer"),
+    *("A buffer comes back", "Time passes"),
+    *("A batch in flight", "Its buffer goes back", "Another batch gets its buffer"),
+    *("Its buffer is kept", "The end"),
+)
 
 
 class Take(NamedTuple):
@@ -137,7 +139,14 @@ class PoolRun:
         before, waiting, known = self.ledger(), dict(self.queue), len(self._seen)
         error = ""
         if isinstance(act, Take):
-            error = self._take(act)
+            if act.who in self.holders or act.who in self.queue:
+                raise ValueError(f"{act.who} has a buffer, or waits for one")
+            caller = self.stepped.allocate(act.size_bytes, act.wait_ms)
+            if caller.error is None:
+                self.queue[act.who] = caller
+                self.deadlines_ms[act.who] = self.now_ms + act.wait_ms
+            else:
+                error = str(caller.error)
         elif isinstance(act, GiveBack):
             if act.who not in self.holders:
                 raise ValueError(f"{act.who} has no buffer to give back")
@@ -145,8 +154,17 @@ class PoolRun:
             assert buffer is not None
             self.stepped.give_back(buffer)
         else:
-            self._let_pass(act.duration_ms)
-        self._move()
+            self.stepped.clock.sleep_ms(act.duration_ms)
+            for who, caller in self.queue.items():
+                if self.deadlines_ms[who] <= self.now_ms and caller.is_waiting:
+                    self.stepped.go_on(caller, False)
+                    assert isinstance(caller.error, BufferExhaustedError)
+        for who, caller in list(self.queue.items()):
+            if caller.buffer is not None:
+                self.number_of(caller.buffer)
+                self.holders[who] = caller
+            if not caller.is_waiting:
+                del self.queue[who]
         served = tuple(who for who in waiting if who in self.holders)
         gave_up = tuple(who for who in waiting if who not in self.holders | self.queue)
         taken = self.holders.get(act.who) if isinstance(act, Take) else None
@@ -156,147 +174,6 @@ class PoolRun:
     def end(self) -> None:
         """Let all callers end."""
         self.stepped.end()
-
-    def _take(self, act: Take) -> str:
-        if act.who in self.holders or act.who in self.queue:
-            raise ValueError(f"{act.who} has a buffer, or waits for one")
-        caller = self.stepped.allocate(act.size_bytes, act.wait_ms)
-        if caller.error is not None:
-            return str(caller.error)
-        self.queue[act.who] = caller
-        self.deadlines_ms[act.who] = self.now_ms + act.wait_ms
-        return ""
-
-    def _let_pass(self, duration_ms: int) -> None:
-        self.stepped.clock.sleep_ms(duration_ms)
-        for who, caller in list(self.queue.items()):
-            if self.deadlines_ms[who] <= self.now_ms and caller.is_waiting:
-                self.stepped.go_on(caller, False)
-                assert isinstance(caller.error, BufferExhaustedError)
-
-    def _move(self) -> None:
-        """Note who of the queue has a buffer now, or has given up."""
-        for who, caller in list(self.queue.items()):
-            if caller.buffer is not None:
-                self.number_of(caller.buffer)
-                self.holders[who] = caller
-            if not caller.is_waiting:
-                del self.queue[who]
-
-
-# ---- a batch in flight
-
-
-FIRST = encode(KAFKA, 0, b"ann", b"pays 5")
-SECOND = encode(KAFKA, 0, b"eve", b"gets 9")
-MESSAGE_ROOM_BYTES = 48
-"""A batch that has room for either message."""
-
-
-def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
-    """Show the fault, with the pool itself; then what the accumulator does.
-
-    The pool must have a batch free without waiting.
-    """
-    pool, size = stepped.pool, stepped.pool.poolable_size_bytes
-    buffer = pool.allocate(size, 0)
-    buffer[: len(FIRST)] = FIRST
-    _show(recording, "buffer, first batch", bytes(buffer[: len(FIRST)]), size)
-    recording.step(
-        "A batch is in flight, which means that the network reads this buffer. The answer does "
-        "not come, and the producer stops waiting for it.",
-        focus=[ByteRange("buffer, first batch", 0, len(FIRST))],
-        values=_figures(stepped),
-    )
-    pool.deallocate(buffer)
-    recording.step(
-        "Suppose its buffer goes back to the pool now. The pool cannot see that the network still "
-        "reads it.",
-        values=_figures(stepped),
-    )
-    others = []
-    while (again := pool.allocate(size, 0)) is not buffer:  # the oldest free one comes first
-        others.append(again)
-    again[: len(SECOND)] = SECOND
-    in_flight = bytes(buffer[: len(FIRST)])
-    name = "buffer, second batch"
-    recording.hide("buffer, first batch")
-    _show(recording, name, in_flight, size)
-    recording.step(
-        "A later batch, for another partition, gets the same buffer and writes into it. The "
-        "network is late. It reads a message of the wrong partition. Its CRC matches, so no "
-        "broker notices (KAFKA-19012).",
-        ask=_ask_what_is_sent(in_flight),
-        focus=[ByteRange(name, 0, len(in_flight))],
-        values={**_figures(stepped), "read by the network": _value_of(in_flight)},
-    )
-    for lent in (again, *others):
-        pool.deallocate(lent)
-    recording.hide(name)
-    _say_kept(recording, stepped)
-
-
-def _ask_what_is_sent(in_flight: bytes) -> Ask:
-    first, second = _value_of(FIRST), _value_of(SECOND)
-    return ask(
-        f"The batch in flight holds {first}. A later batch with {second} gets the same buffer "
-        "before the network has read it. What does the network send for the first batch?",
-        _value_of(in_flight),
-        "The network reads the buffer, and sends what is there now.",
-        {
-            first: "That would be right if there were a copy. But Kafka sends from the buffer "
-            "itself.",
-            second: "That would be right if the buffer was lent again.",
-            "nothing: the CRC is wrong": "The second message is whole, and its own CRC matches.",
-        },
-    )
-
-
-def _say_kept(recording: Recording, stepped: SteppedPool) -> None:
-    """Put a batch in flight with the real accumulator, and close it."""
-    size = stepped.pool.poolable_size_bytes
-    config = complete_config({"batch.size": size}, PRODUCER_SETTINGS)
-    accumulator = Accumulator(config, stepped.pool, stepped.clock)
-    waiting = Waiting(SendFuture(), None)
-    accumulator.append(TopicPartition("orders", 0), b"ann", b"pays 5", len(FIRST), waiting)
-    (batch,) = accumulator.drain()
-    memory = stepped.pool.memory_bytes
-    before = stepped.pool.pooled_bytes + stepped.pool.available_bytes
-    accumulator.close()
-    after = stepped.pool.pooled_bytes + stepped.pool.available_bytes
-    rows: list[tuple[Value, ...]] = []
-    lanes = []
-    for name, free in (("in flight", before), ("given up, and the producer closed", after)):
-        used, row = memory - free, (0, len(rows))
-        bars = Bar(0, used, "in flight", "key", row=row), Bar(used, memory, "free", "size", row=row)
-        lanes.append(PictureLane(name, 0, memory, bars, count(memory, "byte")))
-        rows.append((name, free, used))
-    recording.step(
-        "So a buffer does not go back to the pool as long as its batch is in flight, even if "
-        "nobody waits for the batch any more. It goes back when the answer has come.",
-        values={**_figures(stepped), "still in the buffer": _value_of(batch.data())},
-        tables=[Table("The batch of the accumulator", ("batch", "free", "in use"), tuple(rows))],
-        picture=Picture("The memory, before and after the producer is closed", tuple(lanes)),
-    )
-
-
-def _value_of(data: bytes) -> str:
-    ((_, value),) = decode_request(data)
-    return shown(value)
-
-
-def _figures(stepped: SteppedPool) -> dict[str, Value]:
-    return {"free list": stepped.pool.pooled_bytes, "unpooled": stepped.pool.available_bytes}
-
-
-def _show(recording: Recording, name: str, data: bytes, size: int) -> None:
-    recording.file(name, data, message_fields(name, KAFKA, 0, data), size_bytes=size)
-
-
-# ---- the steps
-
-
-MAX_TOTAL_BYTES = 1 << 20
 
 
 def default_plan(total_bytes: int, batch_bytes: int) -> list[Act]:
@@ -339,53 +216,137 @@ def document(
         )
     if total_bytes > MAX_TOTAL_BYTES:
         raise ValueError(f"a total of {total_bytes} bytes: at most {MAX_TOTAL_BYTES}")
-    recording = Recording("buffer-pool", "How a producer shares out its memory")
+    told = Script(__file__, "buffer-pool", STEPS, total_bytes=total_bytes, batch_bytes=batch_bytes)
     run = PoolRun(total_bytes, batch_bytes)
-    asked: set[str] = set()
+    asked: set[str] = set()  # each question is asked once
     try:
-        recording.step(
-            f"A producer has one pool of memory, here of buffer.memory = {total_bytes} bytes. The "
-            "pool keeps buffers of one size for reuse, the poolable size: batch.size = "
-            f"{batch_bytes}. There is no buffer yet.",
-            values=_values(run),
-            tables=_tables(run),
-            picture=_picture(run),
-        )
+        told.tell("The pool", values=_values(run), tables=_tables(run), picture=_picture(run))
         for act in default_plan(total_bytes, batch_bytes) if plan is None else plan:
             outcome = run.do(act)
-            recording.step(
-                _said(run, outcome),
-                ask=_question(run, outcome, asked),
+            holders = run.holders.items()
+            still_lent = sum(one.size_bytes for who, one in holders if who not in outcome.served)
+            back = outcome.before.lent_bytes - still_lent
+            question = ""
+            if outcome.gave_up and outcome.before.other_bytes:
+                question = "gives up"
+            elif isinstance(act, GiveBack) and outcome.served:
+                question = "queue"
+            elif isinstance(act, GiveBack) and back and not run.queue:
+                question = "comes back"
+            who = "" if isinstance(act, TimePasses) else act.who
+            told.tell(
+                _step_of(run, outcome),
+                asks=bool(question) and question not in asked,
                 values=_values(run),
-                tables=_tables(run, () if isinstance(act, TimePasses) else (act.who,)),
-                picture=_picture(run, "" if isinstance(act, TimePasses) else act.who),
+                tables=_tables(run, who),
+                picture=_picture(run, who),
+                back=back,
+                queue=tuple(run.queue),
+                **outcome._asdict(),
             )
+            asked.add(question)
         if plan is None:
-            say_in_flight(recording, run.stepped)
-            recording.step(
-                _at_the_end(run), values=_values(run), tables=_tables(run), picture=_picture(run)
+            _tell_in_flight(told, run.stepped)
+            told.tell(
+                "The end",
+                values=_values(run),
+                tables=_tables(run),
+                picture=_picture(run),
+                missing=run.ledger().other_bytes,
             )
     finally:
         run.end()
-    return recording.document()
+    return told.document()
 
 
-def _at_the_end(run: PoolRun) -> str:
-    missing = count(run.ledger().other_bytes, "byte")
-    return (
-        f"At the end, {missing} still belong to a batch that nobody waits for any more. That "
-        "is the price of never sending a wrong message."
+def _step_of(run: PoolRun, outcome: ActOutcome) -> str:
+    act = outcome.act
+    if isinstance(act, GiveBack):
+        return "A buffer comes back"
+    if isinstance(act, TimePasses):
+        return "Time passes"
+    if outcome.error:
+        return "An error at once"
+    if act.who in run.queue:
+        return "Last in the queue" if len(run.queue) > 1 else "First in the queue"
+    if outcome.is_reused:
+        return "A buffer is used again"
+    if outcome.before.pooled_bytes > outcome.after.pooled_bytes:
+        return "Free buffers are given up"
+    return "A new buffer"
+
+
+def _tell_in_flight(told: Script, stepped: SteppedPool) -> None:
+    """Tell the fault, with the pool itself; then what the accumulator does.
+
+    The pool must have a batch free without waiting.
+    """
+    pool, recording = stepped.pool, told.recording
+    size, memory = pool.poolable_size_bytes, pool.memory_bytes
+    buffer = pool.allocate(size, 0)
+    buffer[: len(FIRST)] = FIRST
+    name = "buffer, first batch"
+    recording.file(name, FIRST, message_fields(name, KAFKA, 0, FIRST), size_bytes=size)
+    focus = [ByteRange(name, 0, len(FIRST))]
+    told.tell("A batch in flight", focus=focus, values=_figures(stepped))
+    pool.deallocate(buffer)
+    told.tell("Its buffer goes back", values=_figures(stepped))
+    others = []
+    while (again := pool.allocate(size, 0)) is not buffer:  # the oldest free one comes first
+        others.append(again)
+    again[: len(SECOND)] = SECOND
+    in_flight = bytes(buffer[: len(FIRST)])
+    recording.hide(name)
+    name = "buffer, second batch"
+    recording.file(name, in_flight, message_fields(name, KAFKA, 0, in_flight), size_bytes=size)
+    sent = _value_of(in_flight)
+    told.tell(
+        "Another batch gets its buffer",
+        focus=[ByteRange(name, 0, len(in_flight))],
+        values={**_figures(stepped), "read by the network": sent},
+        first=_value_of(FIRST),
+        second=_value_of(SECOND),
+        sent=sent,
+    )
+    for lent in (again, *others):
+        pool.deallocate(lent)
+    recording.hide(name)
+
+    config = complete_config({"batch.size": size}, PRODUCER_SETTINGS)
+    accumulator = Accumulator(config, pool, stepped.clock)
+    waiting = Waiting(SendFuture(), None)
+    accumulator.append(TopicPartition("orders", 0), b"ann", b"pays 5", len(FIRST), waiting)
+    (batch,) = accumulator.drain()
+    before = pool.pooled_bytes + pool.available_bytes
+    accumulator.close()
+    after = pool.pooled_bytes + pool.available_bytes
+    rows: list[tuple[Value, ...]] = []
+    lanes = []
+    for name, free in (("in flight", before), ("given up, and the producer closed", after)):
+        used, row = memory - free, (0, len(rows))
+        bars = Bar(0, used, "in flight", "key", row=row), Bar(used, memory, "free", "size", row=row)
+        lanes.append(PictureLane(name, 0, memory, bars, count(memory, "byte")))
+        rows.append((name, free, used))
+    told.tell(
+        "Its buffer is kept",
+        values={**_figures(stepped), "still in the buffer": _value_of(batch.data())},
+        tables=[Table("The batch of the accumulator", ("batch", "free", "in use"), tuple(rows))],
+        picture=Picture("The memory, before and after the producer is closed", tuple(lanes)),
     )
 
 
+def _value_of(data: bytes) -> str:
+    ((_, value),) = decode_request(data)
+    return shown(value)
+
+
+def _figures(stepped: SteppedPool) -> dict[str, Value]:
+    return {"free list": stepped.pool.pooled_bytes, "unpooled": stepped.pool.available_bytes}
+
+
 def _values(run: PoolRun) -> dict[str, Value]:
-    pool = run.stepped.pool
-    return {
-        "time in ms": run.now_ms,
-        "free list": pool.pooled_bytes,
-        "unpooled": pool.available_bytes,
-        "waiting calls": pool.waiter_count,
-    }
+    figures = _figures(run.stepped)
+    return {"time in ms": run.now_ms, **figures, "waiting calls": run.stepped.pool.waiter_count}
 
 
 def _picture(run: PoolRun, who: str = "") -> Picture:
@@ -405,193 +366,37 @@ def _picture(run: PoolRun, who: str = "") -> Picture:
         at += length
     waiting, at = [], 0
     for name, caller in run.queue.items():
-        waiting.append(
-            Bar(at, at + caller.size_bytes, name, "key here" if name == who else "key", name)
-        )
+        here = " here" if name == who else ""
+        waiting.append(Bar(at, at + caller.size_bytes, name, "key" + here, name))
         at += caller.size_bytes
-    lanes = [
-        PictureLane("memory", 0, pool.memory_bytes, tuple(bars), count(pool.memory_bytes, "byte"))
-    ]
-    lanes.append(
-        PictureLane(
-            "waiting", 0, max(at, pool.memory_bytes), tuple(waiting), "first come, first served"
-        )
+    most = max(at, pool.memory_bytes)
+    lanes = (
+        PictureLane("memory", 0, pool.memory_bytes, tuple(bars), count(pool.memory_bytes, "byte")),
+        PictureLane("waiting", 0, most, tuple(waiting), "first come, first served"),
     )
-    return Picture("The memory of the producer", tuple(lanes))
+    return Picture("The memory of the producer", lanes)
 
 
-def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:
+def _tables(run: PoolRun, who: str = "") -> list[Table]:
     ledger = run.ledger()
-    rows: list[tuple[Value, ...]] = [
+    rows = (
         ("free list", ledger.pooled_bytes, "buffers of the poolable size, ready for reuse"),
         ("unpooled", ledger.available_bytes, "free memory that is no buffer"),
         ("in use: lent", ledger.lent_bytes, "buffers that callers have"),
-        (
-            "in use: other",
-            ledger.other_bytes,
-            "collected by the first in the queue, or in flight",
-        ),
+        ("in use: other", ledger.other_bytes, "collected by the first in the queue, or in flight"),
         ("total", sum(ledger), "always the same"),
-    ]
-    tables = [Table("Where the memory is, in bytes", ("where", "bytes", "what it is"), tuple(rows))]
+    )
+    tables = [Table("Where the memory is, in bytes", ("where", "bytes", "what it is"), rows)]
     out: list[tuple[Value, ...]] = []
-    for who, caller in run.holders.items():
+    for name, caller in run.holders.items():
         assert caller.buffer is not None
-        out.append((who, caller.size_bytes, run.number_of(caller.buffer)))
+        out.append((name, caller.size_bytes, run.number_of(caller.buffer)))
     if out:
-        marked = tuple(place for place, row in enumerate(out) if row[0] in names)
+        marked = tuple(place for place, row in enumerate(out) if row[0] == who)
         tables.append(Table("Who has a buffer", ("who", "bytes", "buffer"), tuple(out), marked))
     if run.queue:
         waits = tuple(
-            (who, caller.size_bytes, run.deadlines_ms[who]) for who, caller in run.queue.items()
+            (name, caller.size_bytes, run.deadlines_ms[name]) for name, caller in run.queue.items()
         )
         tables.append(Table("Who waits, in order", ("who", "needs", "until ms"), waits))
     return tables
-
-
-def _said(run: PoolRun, outcome: ActOutcome) -> str:
-    act = outcome.act
-    if isinstance(act, Take):
-        return _said_take(run, outcome, act)
-    if isinstance(act, GiveBack):
-        said = f"{act.who} gives its buffer back."
-        if not outcome.served and outcome.after.pooled_bytes > outcome.before.pooled_bytes:
-            said += " It has the poolable size, so the free list keeps it for reuse."
-        elif not outcome.served:
-            said += " It does not have the poolable size, so its bytes are unpooled again."
-        return said + _and_then(run, outcome)
-    return f"{act.duration_ms} ms pass." + _and_then(run, outcome)
-
-
-def _said_take(run: PoolRun, outcome: ActOutcome, act: Take) -> str:
-    wish = f"{act.who} asks for {count(act.size_bytes, 'byte')}"
-    if outcome.error:
-        return f"{wish} and gets an error at once: {outcome.error}"
-    if act.who in run.queue:
-        if len(run.queue) > 1:
-            return (
-                f"{wish} and waits at the end of the queue. Only the first in the queue may "
-                "collect memory."
-            )
-        got = count(outcome.after.other_bytes, "byte")
-        return (
-            f"{wish}. There is not enough memory, so it waits. It is the first in the queue, so it "
-            f"takes what is there, {got}, and collects more when buffers come back."
-        )
-    if outcome.is_reused:
-        return (
-            f"{wish}, which is the size of a batch. It gets a buffer from the free list. The old "
-            "content is still in it."
-        )
-    broken = outcome.before.pooled_bytes - outcome.after.pooled_bytes
-    if broken > 0:
-        buffers = count(broken // run.stepped.pool.poolable_size_bytes, "buffer")
-        return (
-            f"{wish}, which is not the poolable size. There is not enough unpooled memory, so the "
-            f"pool gives up {buffers} of the free list."
-        )
-    return f"{wish} and gets a new buffer, made of unpooled memory."
-
-
-def _and_then(run: PoolRun, outcome: ActOutcome) -> str:
-    said = ""
-    if outcome.gave_up:
-        names = ", ".join(outcome.gave_up)
-        said += (
-            f" The time of {names} is over, so it gets an error. The memory that it has collected "
-            "goes back."
-        )
-    if outcome.served:
-        names = " and ".join(outcome.served)
-        are = agreeing("are", len(outcome.served))
-        said += f" Now {names} {are} served, in the order of the queue."
-    elif run.queue and not outcome.gave_up:
-        first = next(iter(run.queue))
-        said += f" {first} collects these bytes, and goes on waiting."
-    return said
-
-
-def _question(run: PoolRun, outcome: ActOutcome, asked: set[str]) -> Ask | None:
-    """Return what is asked, each once: a buffer comes back, the queue, a call that gives up."""
-    kind = ""
-    if outcome.gave_up and outcome.before.other_bytes:
-        kind = "gives up"
-    elif isinstance(outcome.act, GiveBack):
-        kind = "queue" if outcome.served else "comes back" if not run.queue else ""
-    if not kind or kind in asked:
-        return None
-    made = {"gives up": _ask_gives_up, "queue": _ask_queue, "comes back": _ask_comes_back}[kind]
-    question = question_with_enough_choices(made(run, outcome))
-    if question:
-        asked.add(kind)
-    return question
-
-
-def _ask_comes_back(run: PoolRun, outcome: ActOutcome) -> Ask:
-    assert isinstance(outcome.act, GiveBack)
-    total, before, after = run.stepped.pool.memory_bytes, outcome.before, outcome.after
-    back = before.lent_bytes - after.lent_bytes
-    return ask(
-        f"{outcome.act.who} gives back {count(back, 'byte')}. How many bytes are unpooled after "
-        "that?",
-        str(after.available_bytes),
-        "A buffer of the poolable size goes to the free list. Unpooled memory stays the same."
-        if after.pooled_bytes > before.pooled_bytes
-        else "Only a buffer of the poolable size is kept.",
-        {
-            str(before.available_bytes + back): "The buffer is free, but not unpooled. It has the "
-            "poolable size, so it stays a buffer.",
-            str(before.available_bytes): "The buffer does not have the poolable size, so it is "
-            "not kept.",
-            str(before.available_bytes - back): "These bytes were taken off already, when the "
-            "buffer was lent.",
-            str(total + back): "The total never changes.",
-        },
-    )
-
-
-def _ask_queue(run: PoolRun, outcome: ActOutcome) -> Ask:
-    assert isinstance(outcome.act, GiveBack)
-    waiting = [*outcome.served, *run.queue]
-    right = f"{', '.join(outcome.served)}, in this order"
-    wrong = {
-        f"{waiting[-1]} first": "That is a stack. The first to come might wait for ever.",
-        "who needs the least": "Then a large request might wait for ever. The queue keeps its "
-        "order.",
-        "nobody before all of them can": "Each one leaves the queue as soon as it has its bytes.",
-    }
-    return ask(
-        f"{' and '.join(waiting)} {agreeing('wait', len(waiting))}, in this order. "
-        f"{outcome.act.who} gives back "
-        f"{count(outcome.before.lent_bytes - _still_lent(run, outcome), 'byte')}. Who is served?",
-        right,
-        "The first in the queue collects memory. If some is left, it wakes the next one.",
-        wrong,
-    )
-
-
-def _still_lent(run: PoolRun, outcome: ActOutcome) -> int:
-    """Return what was lent before the act and is lent still."""
-    holders = run.holders.items()
-    return sum(caller.size_bytes for who, caller in holders if who not in outcome.served)
-
-
-def _ask_gives_up(run: PoolRun, outcome: ActOutcome) -> Ask:
-    who = outcome.gave_up[0]
-    right = "they go back"
-    if outcome.served:
-        right += f", and {outcome.served[0]} is served"
-    return ask(
-        f"{who} has collected {count(outcome.before.other_bytes, 'byte')}, and its time is "
-        "over. What happens to these bytes?",
-        right,
-        "A call that fails keeps no memory, and wakes the next one.",
-        {
-            "they are lost": "That happens in the code of the documents: each time-out makes the "
-            "pool smaller.",
-            f"{who} keeps them for its next call": "A call that fails keeps no memory. The next "
-            "call begins again.",
-            "they come back when the pool is closed": "That is too late. Others wait for this "
-            "memory now.",
-        },
-    )
