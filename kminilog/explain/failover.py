@@ -9,12 +9,12 @@ S4.
 
 from collections.abc import Iterable, Sequence
 
-from kminilog.explain.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
-from kminilog.explain.recording import Recording, ask
+from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.explain.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, FailoverSecond
+from kminilog.explain.script import Script
 from kminilog.producer.delivery import DeliveryReport
-from kminilog.text import count
 
+STEPS = ("Before", "All brokers are up", "Broker 0 is down", "Broker 0 comes back", "In all")
 SWITCH = "send.switch.broker.enable"
 _DEAD = 0  # the broker that dies, and the partition that only it has
 
@@ -27,33 +27,50 @@ def document(
     Raises what the replay raises.
     """
     value = "true" if is_switch_on else "false"
-    recording = Recording(
-        "failover", f"Where messages go when a broker dies, with {SWITCH} = {value}"
+    told = Script(
+        __file__,
+        "failover",
+        STEPS,
+        switch=value,
+        is_switch_on=is_switch_on,
+        partitions=PARTITIONS,
+        plan=plan,
     )
-    recording.step(
-        f"{PARTITIONS} partitions are on {PARTITIONS} brokers, with one replica each. So only "
-        "broker 0 has partition 0. The keys 0, 1, 2, 3 come in turn, and each second brings "
-        f"{count(plan.rounds, 'message')} for each partition.",
+    told.tell(
+        "Before",
         values={SWITCH: value, "messages each second": plan.rounds * PARTITIONS},
         picture=_picture([], plan),
     )
     seen: list[FailoverSecond] = []
     for second in seconds:
         seen.append(second)
-        recording.step(
-            _said(second, is_switch_on=is_switch_on, plan=plan),
-            ask=_question(second, is_switch_on=is_switch_on, plan=plan),
+        step, begins = "All brokers are up", second.second == plan.dies_at
+        if second.second == plan.returns_at:
+            step, begins = "Broker 0 comes back", True
+        elif _is_down(second, plan):
+            step = "Broker 0 is down"
+        more = {n: arrived - plan.rounds for n, arrived in second.by_partition.items()}
+        told.tell(
+            step,
+            asks=begins,
             values=_sums(seen),
             tables=[_table(seen)],
             picture=_picture(seen, plan),
+            begins=begins,
+            second=second,
+            elsewhere={n: extra for n, extra in more.items() if extra and n != _DEAD},
+            stops="stops" in second.event,
         )
-    recording.step(
-        _told(seen, is_switch_on=is_switch_on, plan=plan),
+    told.tell(
+        "In all",
         values=_sums(seen),
         tables=[_table(seen, has_sum=True)],
         picture=_picture(seen, plan),
+        report=total(seen),
+        messages=len(seen) * PARTITIONS * plan.rounds,
+        stopped=any("stops" in one.event for one in seen),
     )
-    return recording.document()
+    return told.document()
 
 
 def total(seconds: Sequence[FailoverSecond]) -> DeliveryReport:
@@ -118,86 +135,3 @@ def _picture(seen: Sequence[FailoverSecond], plan: FailoverPlan) -> Picture:
 
 def _is_down(second: FailoverSecond, plan: FailoverPlan) -> bool:
     return plan.dies_at <= second.second < plan.returns_at
-
-
-def _said(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> str:
-    said = f"Second {second.second}: "
-    if second.second == plan.returns_at:
-        return (
-            f"{said}broker 0 comes back, and leads partition 0 again. New messages for partition 0 "
-            "go there. The messages of the seconds before do not come back."
-        )
-    if not _is_down(second, plan):
-        return f"{said}each partition gets the messages with its key."
-    begins = second.second == plan.dies_at
-    said += "broker 0 dies, and partition 0 has no leader. " if begins else "still no leader. "
-    if is_switch_on:
-        elsewhere = _elsewhere(second, plan)
-        how = ", drawn at random for each" if begins else ""
-        return f"{said}Its messages go to partitions that have a leader{how}: {elsewhere}."
-    said += (
-        f"The producer tries {count(1 + second.report.retries, 'time')} to send the batch for "
-        "partition 0, and "
-        f"{count(second.report.lost, 'message', 'are')} lost."
-    )
-    if begins:
-        said += f' The program gets the error: "{second.error}".'
-    return said + (" The sender stops." if "stops" in second.event else "")
-
-
-def _elsewhere(second: FailoverSecond, plan: FailoverPlan) -> str:
-    more = {n: arrived - plan.rounds for n, arrived in second.by_partition.items() if n != _DEAD}
-    return ", ".join(f"{extra} to p{n}" for n, extra in more.items() if extra) or "none"
-
-
-def _told(seen: Sequence[FailoverSecond], *, is_switch_on: bool, plan: FailoverPlan) -> str:
-    report = total(seen)
-    all_messages = count(len(seen) * PARTITIONS * plan.rounds, "message")
-    said = f"{report.acknowledged} of {all_messages} acknowledged, {report.lost} lost"
-    if is_switch_on:
-        return said + (
-            ". But messages with the key 0 are in several partitions now, so they have lost their "
-            "order."
-        )
-    said += ": those for partition 0 while it had no leader. "
-    if any("stops" in one.event for one in seen):
-        return said + (
-            "A sender that stops loses no more messages. But it sends no more either, until "
-            "somebody has looked at it."
-        )
-    return said + "The other messages keep their order."
-
-
-def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> Ask | None:
-    every, others = plan.rounds * PARTITIONS, plan.rounds * (PARTITIONS - 1)
-    if second.second == plan.dies_at:
-        return ask(
-            f"Broker 0 is dead from now on, and {SWITCH} is {'on' if is_switch_on else 'off'}. How "
-            f"many of the {every} messages of this second arrive?",
-            str(sum(second.by_partition.values())),
-            "The messages for partition 0 go to other partitions."
-            if is_switch_on
-            else "The messages for partition 0 have no leader, and may not go to another "
-            "partition.",
-            {
-                str(every): "That would be right if they could go to another partition. But the "
-                "switch is off.",
-                str(others): "That is right with the switch off, when no message goes to another "
-                "partition.",
-                "0": "The other brokers do not depend on broker 0. Each of them leads its own "
-                "partition.",
-            },
-        )
-    if second.second == plan.returns_at:
-        waited = plan.rounds * (plan.returns_at - plan.dies_at + 1)
-        return ask(
-            "Broker 0 is back. How many messages arrive in partition 0 in this second?",
-            str(second.by_partition[_DEAD]),
-            f"Only {count(plan.rounds, 'message')}, of this second.",
-            {
-                str(waited): "Nobody has kept the earlier messages for it. They went to other "
-                "partitions, or were lost.",
-                "0": "It still has its log, and leads partition 0 at once.",
-            },
-        )
-    return None
