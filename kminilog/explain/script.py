@@ -26,7 +26,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.explain.document import Ask, ByteRange, Document, Picture, Table, Value
 from kminilog.explain.recording import Recording, ask, question_with_enough_choices
 from kminilog.format.names import segment_name
-from kminilog.text import agreeing, count, numbered, offsets, shown
+from kminilog.text import agreeing, count, noun, numbered, offsets, shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -218,6 +218,6 @@ def _environment() -> "Environment":
         return f"\0{len(held) - 1}\0"
 
     found = Environment(undefined=StrictUndefined, finalize=hold)
-    for function in (agreeing, count, numbered, offsets, segment_name, shown):
+    for function in (agreeing, count, noun, numbered, offsets, segment_name, shown):
         found.filters[function.__name__] = function
     return found
