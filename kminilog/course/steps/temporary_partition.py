@@ -17,6 +17,7 @@ from kminilog.explain.document import Field, Table, Value
 from kminilog.explain.field_layout import index_fields, message_fields
 from kminilog.explain.recording import Recording
 from kminilog.format.dialect import Dialect
+from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import KeyValue, Message, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -25,6 +26,7 @@ from kminilog.storage.partition.reader import PartitionReader
 
 PARTITION = TopicPartition("orders", 0)
 SEGMENT_COLUMNS = ("segment", "first offset", "next offset", "log bytes", "index entries")
+_ENTRY_COLUMNS = ("entry", "relative offset", "position", "offset")
 
 
 @contextmanager
@@ -61,6 +63,19 @@ def listed_segments(reader: PartitionReader) -> list[tuple[Value, ...]]:
 def segments_table(title: str, rows: Sequence[tuple[Value, ...]]) -> Table:
     """Return a table of segments; the last one, which is appended to, is marked."""
     return Table(title, SEGMENT_COLUMNS, tuple(rows), (len(rows) - 1,) if rows else ())
+
+
+def entries_table(
+    title: str, base_offset: int, entries: Sequence[IndexEntry], marked: Sequence[int] = ()
+) -> Table:
+    """Return a table of index entries, with the offsets that they stand for."""
+    rows = [(slot, *one, base_offset + one.relative_offset) for slot, one in enumerate(entries)]
+    return Table(title, _ENTRY_COLUMNS, tuple(rows), tuple(marked))
+
+
+def entry_cell(entry: IndexEntry | None) -> str | None:
+    """Return the two numbers of an index entry for a cell of a table; nothing for no entry."""
+    return f"{entry.relative_offset}, {entry.position}" if entry else None
 
 
 def log_fields(
