@@ -1,37 +1,75 @@
 """`step sparse-index`: which messages get an index entry, and what stands in it.
 
-    position   0        248      497        600 …     interval 248
-    message    368770   368771   368772     368773
-    after      0        248      497 > 248  103       the last entry, else the beginning
-    entry                        3, 497               documented: offset - 368769, position
+    position   0        248      497     600     700     1407     1500     1686      interval 248
+    message    368770   368771   368772  368773  368774  368775   368776   368777
+    after      0        248      497     103     203     910      93       279       the last entry
+    entry                        3, 497                  6, 1407           8, 1686   documented
 
-The sizes of the first messages are such that the documents' entry `3,497` comes out, and then their
-6,1407 and 8,1686. A real log is written; `is_due` says of each message why it gets an entry or not,
-and the real index says if it got one. Source: S1 5.2; Kafka: LogSegment.append, OffsetIndex.
+The sizes of the first messages are such that the entries of the documents' figure come out, 3,497
+and 6,1407 and 8,1686. They are the same in both dialects, and so are all positions. A real log is
+written; `is_due` says of each message why it gets an entry or not, and the real index says if it
+got one. `demo --documents` writes the same segment in its full size. Source: S1 5.2; Kafka:
+LogSegment.append, OffsetIndex.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from kminilog.course.steps.indexed_segment import (
-    FIRST_OFFSET,
-    Placed,
-    Written,
-    write_segment,
+from kminilog.course.steps.temporary_partition import (
+    PARTITION,
+    add_index,
+    add_log,
+    entries_table,
+    entry_cell,
+    reader_of,
+    temporary_log,
 )
-from kminilog.course.steps.temporary_partition import PARTITION, add_index, add_log
-from kminilog.explain.document import Ask, ByteRange, Document, Table, Value
+from kminilog.explain.document import ByteRange, Document, Table, Value
 from kminilog.explain.documents_log import INTERVAL_BYTES, message_sizes
-from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.script import Script
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES, due_entries
-from kminilog.format.message import SIZE_END
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, due_entries, is_due
+from kminilog.format.message import SIZE_END, encoded_bytes
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
-from kminilog.text import count
+from kminilog.settings import TopicSettings
+from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.segment.offset_index import OffsetIndex
 
+FIRST_OFFSET = 368_770
 MESSAGE_COUNT = 14
 MOST_MESSAGES = 100  # with more, a document has too many fields
+STEPS = (
+    *("The index of a segment", "A message is appended", "The first entry in both dialects"),
+    "The index, read from its file",
+)
 _SHOWN_ROWS = 20
-_ENTRY_COLUMNS = ("entry", "relative offset", "position", "offset")
+
+
+class Placed(NamedTuple):
+    """One message: where it begins, the last entry before it, and whether it is due and has one."""
+
+    offset: int
+    position: int
+    last_indexed: int
+    is_due: bool
+    entry: IndexEntry | None
+    entry_count: int
+
+    @property
+    def distance_bytes(self) -> int:
+        """How far it begins after the last entry."""
+        return self.position - self.last_indexed
+
+
+class Written(NamedTuple):
+    """A segment that was written: its messages in order, and the bytes of its files."""
+
+    name: str
+    base_offset: int
+    placed: list[Placed]
+    log_data: bytes
+    index_data: bytes
+    entries: list[IndexEntry]
 
 
 def document(
@@ -46,190 +84,112 @@ def document(
     if not 1 <= message_count <= MOST_MESSAGES:
         raise ValueError(f"{message_count} messages: give 1 to {MOST_MESSAGES}")
     sizes = message_sizes(message_count)
-    recording = Recording("sparse-index", "Which messages get an index entry")
     written = write_segment(dialect, interval_bytes, sizes)
-    add_log(recording, written.name + LOG_SUFFIX, dialect, written.log_data, is_shown=False)
-    add_index(recording, written.name + INDEX_SUFFIX, written.index_data, is_shown=False)
-    _tell_files(recording, written, interval_bytes)
-    for slot in range(len(written.placed)):
-        _tell_message(recording, dialect, written, slot, interval_bytes)
-    _tell_dialects(recording, interval_bytes, sizes)
-    _tell_result(recording, written, interval_bytes)
-    return recording.document()
-
-
-def _tell_files(recording: Recording, written: Written, interval_bytes: int) -> None:
-    recording.show(written.name + LOG_SUFFIX, 0)
-    recording.show(written.name + INDEX_SUFFIX, 0)
-    recording.step(
-        "The index of a segment says where some of its messages begin. So a search does not have "
-        "to read the .log from byte 0. The index is sparse. A message gets an entry only if it "
-        "begins more than index.interval.bytes after the last entry, or after the beginning. That "
-        f"is {count(interval_bytes, 'byte')} here, and 4096 by default.",
+    other_dialect = KAFKA if dialect.named_by_previous else DOCUMENTED
+    told = Script(
+        __file__,
+        "sparse-index",
+        STEPS,
+        interval_bytes=interval_bytes,
+        segment=written.name,
+        base_offset=written.base_offset,
+        other_dialect=other_dialect.name,
+        other_base_offset=other_dialect.base_offset_for(FIRST_OFFSET),
+        message_count=message_count,
+        entry_count=len(written.entries),
+        log_bytes=len(written.log_data),
+        index_bytes=len(written.index_data),
+    )
+    recording = told.recording
+    log_file, index_file = written.name + LOG_SUFFIX, written.name + INDEX_SUFFIX
+    add_log(recording, log_file, dialect, written.log_data, is_shown=False)
+    add_index(recording, index_file, written.index_data, is_shown=False)
+    recording.show(log_file, 0)
+    recording.show(index_file, 0)
+    told.tell(
+        "The index of a segment",
         values={"index.interval.bytes": interval_bytes, "partition": str(PARTITION)},
     )
-
-
-def _tell_message(
-    recording: Recording, dialect: Dialect, written: Written, slot: int, interval_bytes: int
-) -> None:
-    one = written.placed[slot]
-    log_name, index_name = written.name + LOG_SUFFIX, written.name + INDEX_SUFFIX
-    end = written.placed[slot + 1].position if slot + 1 < len(written.placed) else None
-    entry_end = one.entry_count * ENTRY_SIZE_BYTES
-    recording.show(log_name, end)
-    recording.show(index_name, entry_end)
-    focus = [ByteRange(log_name, one.position, one.position + SIZE_END)]
-    question = None
-    if one.entry:
-        focus.append(ByteRange(index_name, entry_end - ENTRY_SIZE_BYTES, entry_end))
-        if one.entry_count == 1:
-            question = _ask_entry(dialect, written, one, end or len(written.log_data))
-    elif one.position and one.distance_bytes == interval_bytes:
-        question = _ask_exact(one)
-    recording.step(
-        _said(written, one, interval_bytes),
-        ask=question,
-        focus=focus,
-        values={
-            "position": one.position,
-            "position of the last entry": one.last_indexed,
-            "difference": one.distance_bytes,
-            "gets an entry": "yes" if one.is_due else "no",
-        },
-        tables=[_message_table(written, slot)],
-    )
-
-
-def _said(written: Written, one: Placed, interval_bytes: int) -> str:
-    said = f"Message {one.offset} begins at byte {one.position}"
-    if not one.position:
-        return (
-            f"{said}. The first message never gets an entry, because a search without an entry "
-            "begins there anyway."
-        )
-    said += f", {_far(one)}. That is "
-    if one.entry:
-        return (
-            f"{said}more than {interval_bytes}, so it gets an entry of {ENTRY_SIZE_BYTES} bytes. "
-            f"The entry holds the relative offset, {one.offset} - {written.base_offset} = "
-            f"{one.entry.relative_offset}, and the position, {one.position}."
-        )
-    exactly = "exactly" if one.distance_bytes == interval_bytes else "not more than"
-    return f"{said}{exactly} {interval_bytes}, so it gets no entry."
-
-
-def _far(one: Placed) -> str:
-    """Return how far a message begins after the last entry, or after the beginning."""
-    last = f"the last entry, at {one.last_indexed}" if one.last_indexed else "the beginning"
-    return f"{count(one.distance_bytes, 'byte')} after {last}"
-
-
-def _message_table(written: Written, slot: int) -> Table:
-    first = max(slot + 1 - _SHOWN_ROWS, 0)
     rows: list[tuple[Value, ...]] = []
-    for one in written.placed[first : slot + 1]:
-        entry = f"{one.entry.relative_offset}, {one.entry.position}" if one.entry else None
-        rows.append((one.offset, one.position, one.distance_bytes, entry))
-    columns = ("offset", "position", "after the last entry", "entry")
-    return Table("Messages", columns, tuple(rows), (len(rows) - 1,))
-
-
-def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask:
-    other = KAFKA if dialect.named_by_previous else DOCUMENTED
-    relative = one.offset - written.base_offset
-    others = one.offset - other.base_offset_for(FIRST_OFFSET)
-    return ask(
-        f"Message {one.offset} begins at byte {one.position} of {written.name}.log and gets an "
-        "index entry. Which two numbers does the entry hold?",
-        f"{relative}, {one.position}",
-        "The offset is relative to the number in the file name. So 4 bytes are enough for it.",
-        {
-            f"{one.offset}, {one.position}": "That is the absolute offset. The entry holds "
-            "the offset relative to the number in the file name.",
-            f"{others}, {one.position}": f"That is the entry in the {other.name} dialect, in which "
-            "the file has another name.",
-            f"{relative}, {end}": "That is the byte where the message ends. A reader must know "
-            "where it begins.",
-            f"{relative}, {one.distance_bytes}": "That is the distance from the last entry. A "
-            "position counts from the beginning of the file.",
-        },
-    )
-
-
-def _ask_exact(one: Placed) -> Ask:
-    return ask(
-        f"Message {one.offset} begins exactly {_far(one)}. Does it get an index entry?",
-        "no, it must be more",
-        "The rule asks for more than index.interval.bytes.",
-        {
-            "yes, the interval is full": "That would be right if the rule were: at least the "
-            "interval. But the rule is: more than the interval.",
-            "yes, every message gets one": "Then the index would not be sparse.",
-        },
-    )
-
-
-def _tell_dialects(recording: Recording, interval_bytes: int, sizes: Sequence[int]) -> None:
-    rows: list[tuple[Value, ...]] = []
-    for dialect in DIALECTS.values():
-        written = write_segment(dialect, interval_bytes, sizes)
-        if written.entries:
-            relative, position = written.entries[0]
-            offset = written.base_offset + relative
-            rows.append((dialect.name, written.name, offset, relative, position))
+    columns: tuple[str, ...] = ("offset", "position", "after the last entry", "entry")
+    ends = [*(one.position for one in written.placed[1:]), len(written.log_data)]
+    for one, end in zip(written.placed, ends, strict=True):
+        entry_end = one.entry_count * ENTRY_SIZE_BYTES
+        recording.show(log_file, end)
+        recording.show(index_file, entry_end)
+        focus = [ByteRange(log_file, one.position, one.position + SIZE_END)]
+        if one.entry:
+            focus.append(ByteRange(index_file, entry_end - ENTRY_SIZE_BYTES, entry_end))
+        rows.append((one.offset, one.position, one.distance_bytes, entry_cell(one.entry)))
+        rows = rows[-_SHOWN_ROWS:]
+        told.tell(
+            "A message is appended",
+            focus=focus,
+            values={
+                "position": one.position,
+                "position of the last entry": one.last_indexed,
+                "difference": one.distance_bytes,
+                "gets an entry": "yes" if one.is_due else "no",
+            },
+            tables=[Table("Messages", columns, tuple(rows), (len(rows) - 1,))],
+            message=one,
+            end=end,
+        )
+    rows = []
+    for named in DIALECTS.values():
+        name, base_offset, *_, entries = write_segment(named, interval_bytes, sizes)
+        if entries:
+            relative, position = entries[0]
+            rows.append((named.name, name, base_offset + relative, relative, position))
+    columns = ("dialect", "file name", "offset", "relative offset", "position")
     if rows:
-        columns = ("dialect", "file name", "offset", "relative offset", "position")
-        recording.step(
-            "The same messages in both dialects. The positions are the same, because all messages "
-            "have the same sizes here. The relative offsets differ by one, because the numbers in "
-            "the file names differ by one. In the documented dialect it is the last offset before "
-            "the segment.",
+        told.tell(
+            "The first entry in both dialects",
             tables=[Table("The first entry", columns, tuple(rows))],
         )
-
-
-def _tell_result(recording: Recording, written: Written, interval_bytes: int) -> None:
     positions = [(one.offset, one.position) for one in written.placed]
-    rebuilt = list(due_entries(positions, written.base_offset, interval_bytes))
-    entries = written.entries
-    agrees = "the same" if rebuilt == entries else "other"
-    rows = [
-        (slot, entry.relative_offset, entry.position, written.base_offset + entry.relative_offset)
-        for slot, entry in enumerate(entries)
-    ]
-    recording.step(
-        f"The .index has {count(len(entries), 'entry')} for {count(len(positions), 'message')}: "
-        f"{count(len(written.index_data), 'byte')} for {len(written.log_data)} of .log. The same "
-        f"rule, applied to the .log again, gives {agrees} entries. So a lost index can be rebuilt.",
-        ask=_ask_size(written, interval_bytes),
+    by_rule = list(due_entries(positions, written.base_offset, interval_bytes))
+    title = "The index, read from its file"
+    told.tell(
+        "The index, read from its file",
         values={
-            "messages": len(positions),
+            "messages": message_count,
             "log bytes": len(written.log_data),
             "index bytes": len(written.index_data),
-            "entries by the rule": len(rebuilt),
+            "entries by the rule": len(by_rule),
         },
-        tables=[Table("The index, read from its file", _ENTRY_COLUMNS, tuple(rows))],
+        tables=[entries_table(title, written.base_offset, written.entries)],
+        is_by_rule=by_rule == written.entries,
     )
+    return told.document()
 
 
-def _ask_size(written: Written, interval_bytes: int) -> Ask | None:
-    entry_count, message_count = len(written.entries), len(written.placed)
-    log_bytes = len(written.log_data)
-    thoughts = {
-        entry_count + 1: "That is one entry too many. The first message of a segment has none.",
-        message_count: "That is an entry for every message. The index is sparse.",
-    }
-    if interval_bytes:
-        thoughts[log_bytes // interval_bytes] = (
-            "That is one entry for each full interval. But the distance counts from the last "
-            "entry, and a message does not end where an interval ends."
+def write_segment(dialect: Dialect, interval_bytes: int, sizes: Sequence[int]) -> Written:
+    """Write a segment of messages of these sizes, and read its index from the file."""
+    settings = TopicSettings(index_interval_bytes=interval_bytes)
+    with temporary_log(dialect, settings, FIRST_OFFSET) as log:
+        placed = list(_appends(log, sizes))
+        (segment,) = reader_of(log).segments()
+        index = OffsetIndex(log.directory, segment.base_offset)
+        index.load()
+        return Written(
+            segment.name,
+            segment.base_offset,
+            placed,
+            segment.log_path.read_bytes(),
+            index.path.read_bytes(),
+            index.entries(),
         )
-    question = ask(
-        f"The segment has {count(message_count, 'message')} in {log_bytes} bytes, and the interval "
-        f"is {interval_bytes}. How many bytes does the .index have?",
-        str(entry_count * ENTRY_SIZE_BYTES),
-        f"{count(entry_count, 'entry')} of {ENTRY_SIZE_BYTES} bytes.",
-        {str(number * ENTRY_SIZE_BYTES): thought for number, thought in thoughts.items()},
-    )
-    return question_with_enough_choices(question)
+
+
+def _appends(log: PartitionLog, sizes: Sequence[int]) -> Iterator[Placed]:
+    (segment,) = log.segments()
+    for size_bytes in sizes:
+        value_bytes = size_bytes - encoded_bytes(log.dialect, None, b"")
+        offset, position = log.log_end_offset, segment.size_bytes
+        last_indexed, entry_count = segment.index.last_position, len(segment.index)
+        due = is_due(position, last_indexed, segment.index_interval_bytes)
+        log.append([(None, (b"order %d " % offset).ljust(value_bytes, b".")[:value_bytes])])
+        entries = segment.index.entries(entry_count)
+        entry = entries[0] if entries else None
+        yield Placed(offset, position, last_indexed, due, entry, len(segment.index))
