@@ -17,7 +17,7 @@ from zlib import crc32
 
 from kminilog.explain.document import UNPARSED, ByteRange, Document, Field, Table, Value
 from kminilog.explain.field_layout import NUMBERS, message_fields, split_fields
-from kminilog.explain.recording import Recording, ask
+from kminilog.explain.script import Script
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import (
     CRC_END,
@@ -77,16 +77,15 @@ def checksums(data: bytes, value: bytes) -> dict[str, tuple[int, int]]:
     return {**sums, "all bytes, CRC set to 0": (0, crc32(zeroed))}
 
 
-def pages_fields(file: str, data: bytes) -> list[Field]:
+def _pages_fields(data: bytes, found: ByPages) -> list[Field]:
     """Return the fields that such a reader sees after the filler; they cover `data`."""
-    found = read_by_pages(data, FILLER_BYTES)
     # The kinds, so the colours, are those of the fields that a reader takes them for.
     return [
-        Field(file, 0, 8, "not in the pages", UNPARSED, None),
-        Field(file, 8, 12, "length", "size", found.length),
-        Field(file, 12, 13, "magic", "magic", found.magic),
-        Field(file, 13, 17, "crc", "crc", found.crc),
-        Field(file, 17, len(data), "payload", "value", count(len(data) - 17, "byte")),
+        Field(_PAGES, 0, 8, "not in the pages", UNPARSED, None),
+        Field(_PAGES, 8, 12, "length", "size", found.length),
+        Field(_PAGES, 12, 13, "magic", "magic", found.magic),
+        Field(_PAGES, 13, 17, "crc", "crc", found.crc),
+        Field(_PAGES, 17, len(data), "payload", "value", count(len(data) - 17, "byte")),
     ]
 
 
@@ -98,6 +97,12 @@ BROKERS_BYTES = bytes.fromhex(
 )
 """Offset 0, no key, value "message1", as a broker of Kafka 0.8 wrote it."""
 
+STEPS = (
+    *("The documented dialect", "The kafka dialect", "Field by field"),
+    *("Kafka bytes in the documented dialect", "Documented bytes in the kafka dialect"),
+    *("From byte 0", "After the filler", "The magic", "The crc", "The payload"),
+    *("What the CRC covers", "What the engine reads"),
+)
 _DOCUMENTED, _KAFKA, _PAGES = "documented dialect", "kafka dialect", "kafka, read by web pages"
 _SHOWN_BYTES = 40
 
@@ -107,106 +112,111 @@ def document(key: bytes | None = None, value: bytes = b"message1") -> Document:
 
     Raises ValueError for a key and a value that are too long to show.
     """
-    recording = Recording(
-        "docs-vs-bytes", "One message in three layouts: two dialects, and Kafka's old pages"
-    )
     documented, kafka = encode(DOCUMENTED, 0, key, value), encode(KAFKA, 0, key, value)
+    mixed, other_way = decode(DOCUMENTED, kafka), decode(KAFKA, documented)
+    assert isinstance(mixed, Message), mixed  # the CRC covers the same bytes in both dialects
+    read = decode(KAFKA, kafka)
+    assert isinstance(read, Message), read
+    at_start, by_pages = read_by_pages(kafka, 0), read_by_pages(kafka, FILLER_BYTES)
+
+    told = Script(
+        __file__,
+        "docs-vs-bytes",
+        STEPS,
+        kafka_bytes=len(kafka),
+        at_start=at_start,
+        by_pages=by_pages,
+        magic=f"0x{by_pages.magic:02x}",
+    )
+    recording = told.recording
     recording.file(_DOCUMENTED, documented, message_fields(_DOCUMENTED, DOCUMENTED, 0, documented))
     recording.file(_KAFKA, kafka, message_fields(_KAFKA, KAFKA, 0, kafka), is_shown=False)
-    recording.file(_PAGES, kafka, pages_fields(_PAGES, kafka), is_shown=False)
-    _say_dialects(recording, key, value)
-    _say_exchanged(recording, documented, kafka)
-    _say_pages(recording, kafka)
-    _say_crc(recording, kafka, value)
-    _say_result(recording, kafka)
-    return recording.document()
+    recording.file(_PAGES, kafka, _pages_fields(kafka, by_pages), is_shown=False)
+    whole_documented = ByteRange(_DOCUMENTED, 0, len(documented))
+    whole_kafka = ByteRange(_KAFKA, 0, len(kafka))
 
-
-def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None:
-    documented, kafka = encode(DOCUMENTED, 0, key, value), encode(KAFKA, 0, key, value)
     values: dict[str, Value] = {"offset": 0, "key": _text(key), "value": _text(value)}
-    recording.step(
-        f"A message with offset 0 in the documented dialect: a header of {KEY_START} bytes, "
-        "then the key, if there is one, then the value. No field holds the length of the value. "
-        "The value ends where the message ends, and the size says where that is.",
-        focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
+    told.tell(
+        "The documented dialect",
+        focus=[whole_documented],
         values={**values, "bytes": len(documented)},
+        header_bytes=KEY_START,
     )
     recording.show(_KAFKA)
-    longer = len(kafka) - len(documented)
-    question = ask(
-        "The kafka dialect has a field for the length of the value. How many bytes longer is the "
-        "same message in that dialect?",
-        str(longer),
-        "The value length is an int32, like the key length.",
-        {
-            "0": "The size field does not replace it. Both dialects have the size, and the kafka "
-            "dialect has the value length in addition.",
-            "1": "One byte is enough for short values only. All lengths here have four bytes.",
-            "8": "Only the offset has eight bytes. Lengths have four.",
-        },
-    )
-    same = kafka == BROKERS_BYTES
-    broker = f" A broker of Kafka 0.8 wrote exactly these {len(kafka)} bytes." if same else ""
-    recording.step(
-        f"The same message in the kafka dialect is {longer} bytes longer: a value length stands "
-        f"in front of the value.{broker}",
-        ask=question,
-        focus=[ByteRange(_KAFKA, 0, len(kafka))],
+    told.tell(
+        "The kafka dialect",
+        focus=[whole_kafka],
         values={**values, "bytes": len(kafka)},
+        longer=len(kafka) - len(documented),
+        is_of_broker=kafka == BROKERS_BYTES,
     )
-
-
-def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> None:
     table = _comparison(documented, kafka)
-    differing = [str(row[1]) for row in table.rows if row[2] not in ("not there", row[3])]
-    recording.step(
-        "The two messages, field by field. The size counts the four bytes more, and the CRC "
-        f"covers them. The fields that differ: {' and '.join(differing)}. All other fields that "
-        "both have are the same.",
+    told.tell(
+        "Field by field",
         tables=[table],
+        differing=[row[1] for row in table.rows if row[2] not in ("not there", row[3])],
     )
-    found = decode(DOCUMENTED, kafka)
-    assert isinstance(found, Message), found  # the CRC covers the same bytes in both dialects
-    question = ask(
-        "A reader of the documented dialect gets the kafka bytes. What does it find?",
-        f"a value of {count(len(found.value or b''), 'byte')}",
-        "For this reader all bytes after the key are the value, also the four bytes of the value "
-        "length.",
-        {
-            "a wrong CRC": "Both dialects compute the CRC over the same bytes: all bytes after it.",
-            "the same value": "This reader knows no value length, so it cannot take these bytes "
-            "off the value.",
-            "an unfinished message": "In both dialects, the size counts the bytes to the end of "
-            "the message.",
-        },
+    value_bytes = len(mixed.value or b"")
+    told.tell(
+        "Kafka bytes in the documented dialect",
+        focus=[whole_kafka._replace(start=len(kafka) - value_bytes)],
+        values={"key": _text(mixed.key), "value": _text(mixed.value)},
+        value_bytes=value_bytes,
     )
-    recording.step(
-        "The kafka bytes, read in the documented dialect. The CRC matches, and the value length "
-        "becomes the beginning of the value. No check reports this, so a reader must know the "
-        "dialect.",
-        ask=question,
-        focus=[ByteRange(_KAFKA, len(kafka) - len(found.value or b""), len(kafka))],
-        values={"key": _text(found.key), "value": _text(found.value)},
-    )
-    recording.step(
-        "The documented bytes, read in the kafka dialect: "
-        + _said_of_documented(documented, len(found.key or b"")),
-        focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
+    rest_bytes = len(documented) - KEY_START - len(key or b"")
+    told.tell(
+        "Documented bytes in the kafka dialect",
+        focus=[whole_documented],
+        has_length=rest_bytes >= NUMBERS["value length"],
+        rest_bytes=rest_bytes,
+        corrupt=other_way if isinstance(other_way, CorruptMessage) else None,
     )
 
+    told.tell(
+        "From byte 0",
+        focus=[ByteRange(_KAFKA, 0, SIZE_END)],
+        values={"length": at_start.length, "payload bytes": at_start.payload_bytes},
+    )
+    recording.hide(_DOCUMENTED)
+    recording.show(_PAGES)
+    values = {"length": by_pages.length}
+    told.tell("After the filler", focus=[ByteRange(_PAGES, 8, 12)], values=values)
+    values["magic"] = f"0x{by_pages.magic:02x}"
+    told.tell(
+        "The magic",
+        focus=[ByteRange(_PAGES, 12, 13)],
+        values=values,
+        before_magic=f"0x{kafka[11]:02x}",
+    )
+    values["crc"] = by_pages.crc
+    told.tell("The crc", focus=[ByteRange(_PAGES, 13, 17)], values=values)
+    told.tell(
+        "The payload",
+        focus=[ByteRange(_PAGES, 17, len(kafka))],
+        values={**values, "payload bytes": by_pages.payload_bytes},
+        fields=[part.name for part in split_fields(KAFKA, kafka) if part.start > CRC_END],
+    )
 
-def _said_of_documented(documented: bytes, key_bytes: int) -> str:
-    """Return what a reader of the kafka dialect finds in the bytes of the other one."""
-    outcome = decode(KAFKA, documented)
-    rest_bytes = len(documented) - KEY_START - key_bytes
-    taken = "the reader takes the four bytes after the key for the value length"
-    if rest_bytes < NUMBERS["value length"]:
-        there = count(rest_bytes, "byte", "are")
-        taken = f"a value length has four bytes, but after the key {there} there"
-    if isinstance(outcome, CorruptMessage):
-        return f"{taken}. It does not fit: {outcome.fault.value}, {outcome.detail}."
-    return f"{taken}. That happens to be a valid message."
+    sums = checksums(kafka, value)
+    rows = tuple(
+        (name, numbered(range(start, len(kafka)), "byte"), crc)
+        for name, (start, crc) in sums.items()
+    )
+    recording.hide(_PAGES)
+    told.tell(
+        "What the CRC covers",
+        focus=[whole_kafka._replace(start=SIZE_END)],
+        values={"stored crc": read.crc},
+        tables=[Table("CRC-32 of which bytes?", ("what", "which", "CRC-32"), rows, (0,))],
+        stored=read.crc,
+        of_value=sums["the value alone"][1],
+    )
+    told.tell(
+        "What the engine reads",
+        focus=[whole_kafka],
+        values={**read._asdict(), "key": _text(read.key), "value": _text(read.value)},
+    )
+    return told.document()
 
 
 def _comparison(documented: bytes, kafka: bytes) -> Table:
@@ -219,121 +229,6 @@ def _comparison(documented: bytes, kafka: bytes) -> Table:
     marked = tuple(number for number, row in enumerate(rows) if row[2] != row[3])
     columns = ("byte in kafka", "field", "documented", "kafka")
     return Table("The fields that are numbers", columns, rows, marked)
-
-
-def _say_pages(recording: Recording, kafka: bytes) -> None:
-    at_start, after_filler = read_by_pages(kafka, 0), read_by_pages(kafka, FILLER_BYTES)
-    size = after_filler.length
-    question = ask(
-        "Kafka's web pages of 0.8.1 to 0.9.0 show a third layout: length (4 bytes), magic (1), "
-        "crc (4), payload. A reader begins at byte 0. Which length does it find?",
-        str(at_start.length),
-        "The offset begins at byte 0, and the pages leave it out. Its upper four bytes are 0.",
-        {
-            str(size): "That is the size, at byte 8. The pages do not say that an offset comes "
-            "first.",
-            str(len(kafka)): "That is the length of the whole message. It does not stand at byte "
-            "0.",
-            "9": "That is the length of the three fields before the payload. It does not stand at "
-            "byte 0.",
-        },
-    )
-    recording.step(
-        f"Now read these bytes as the web pages say, from byte 0. The length is {at_start.length}, "
-        f"so the payload would have {at_start.length} - 5 = {at_start.payload_bytes} bytes. The "
-        "pages leave out the offset, so this reader cannot go on.",
-        ask=question,
-        focus=[ByteRange(_KAFKA, 0, SIZE_END)],
-        values={"length": at_start.length, "payload bytes": at_start.payload_bytes},
-    )
-    recording.hide(_DOCUMENTED)
-    recording.show(_PAGES)
-    values: dict[str, Value] = {"length": size}
-    recording.step(
-        "A learner on Kafka's mailing list left out the first eight bytes. After them the length "
-        f"is {size}, and that is right. In both layouts the length counts all bytes after it. So "
-        "this reader finds the end of each message.",
-        focus=[ByteRange(_PAGES, 8, 12)],
-        values=values,
-    )
-    _say_header_by_pages(recording, kafka, after_filler)
-
-
-def _say_header_by_pages(recording: Recording, kafka: bytes, found: ByPages) -> None:
-    values: dict[str, Value] = {"length": found.length, "magic": f"0x{found.magic:02x}"}
-    question = ask(
-        "Which byte does this reader take for the magic, the version of the format?",
-        f"0x{found.magic:02x}",
-        "Byte 12 is the first byte of the real CRC.",
-        {
-            "0x00": "That is the real magic, at byte 16. On the disk the CRC comes first.",
-            "0x01": "Magic 1 came with Kafka 0.10. It has nothing to do with these bytes.",
-            f"0x{kafka[11]:02x}": "That is the last byte of the length.",
-        },
-    )
-    ends = "A reader that knows only version 0 stops here." if found.magic else "By chance it is 0."
-    recording.step(
-        f"The magic would be 0x{found.magic:02x}. In the pages, the magic stands before the CRC. "
-        f"On the disk, it stands after the CRC. {ends}",
-        ask=question,
-        focus=[ByteRange(_PAGES, 12, 13)],
-        values=values,
-    )
-    values["crc"] = found.crc
-    recording.step(
-        f"The CRC would be {found.crc}: three bytes of the real CRC, and the magic.",
-        focus=[ByteRange(_PAGES, 13, 17)],
-        values=values,
-    )
-    parts = [f"the {part.name}" for part in split_fields(KAFKA, kafka) if part.start > CRC_END]
-    recording.step(
-        f"The payload would have {found.payload_bytes} bytes: they are {', '.join(parts[:-1])} and "
-        f"{parts[-1]}.",
-        focus=[ByteRange(_PAGES, 17, len(kafka))],
-        values={**values, "payload bytes": found.payload_bytes},
-    )
-
-
-def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
-    stored = int.from_bytes(kafka[SIZE_END:CRC_END])
-    sums = checksums(kafka, value)
-    question = ask(
-        f"The pages say that the CRC is the CRC-32 of the payload. Which bytes give the {stored} "
-        "that is stored?",
-        "magic to the end",
-        "The CRC covers everything after it. It covers neither the offset nor the size.",
-        {
-            "the value alone": "The pages say so. But then the CRC would not detect a change of "
-            "the key.",
-            "key length to the end": "The CRC covers magic and attributes, too.",
-            "all bytes, CRC set to 0": "Many formats do so. But here the CRC does not cover the "
-            "offset, so that a broker can set the offset without a new CRC.",
-        },
-    )
-    rows = tuple(
-        (name, numbered(range(start, len(kafka)), "byte"), crc)
-        for name, (start, crc) in sums.items()
-    )
-    recording.hide(_PAGES)
-    recording.step(
-        f"The stored {stored} is the CRC-32 of all bytes from the magic to the end. The value "
-        f"alone gives {sums['the value alone'][1]}.",
-        ask=question,
-        focus=[ByteRange(_KAFKA, SIZE_END, len(kafka))],
-        values={"stored crc": stored},
-        tables=[Table("CRC-32 of which bytes?", ("what", "which", "CRC-32"), rows, (0,))],
-    )
-
-
-def _say_result(recording: Recording, kafka: bytes) -> None:
-    found = decode(KAFKA, kafka)
-    assert isinstance(found, Message), found
-    recording.step(
-        "This is what the engine reads. The bytes decide, not the page. Before you trust a "
-        "description, compare it with a file of a real broker.",
-        focus=[ByteRange(_KAFKA, 0, len(kafka))],
-        values={**found._asdict(), "key": _text(found.key), "value": _text(found.value)},
-    )
 
 
 def _text(data: bytes | None) -> str:
