@@ -8,12 +8,11 @@ is one: it is decoded there, as a search does. An empty index is compared with t
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from kminilog.errors import CorruptBytesError
 from kminilog.explain.document import ByteRange, Document, Table, Value
 from kminilog.explain.field_layout import index_fields
-from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.script import Script
 from kminilog.explain.stretches import stretches
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries, is_due
@@ -27,16 +26,11 @@ from kminilog.text import count
 from kminilog.verification.findings import FindingClass
 
 OK = "ok"
+STEPS = (
+    *("An empty index", "The file", "The relative offset", "The position"),
+    *("A false entry", "Entries in order", "Entries out of order"),
+)
 _SHOWN_BYTES = 1024
-
-
-class _Led(NamedTuple):
-    """Where an entry leads: the offset of the message there, if there is one, and what is wrong."""
-
-    log: str
-    offset: int | None
-    told: str
-    kind: FindingClass | None
 
 
 def document(path: Path, at: int | None = None, topic: Topic | None = None) -> Document:
@@ -53,40 +47,105 @@ def document(path: Path, at: int | None = None, topic: Topic | None = None) -> D
     data = read_regular(path)
     if at is not None and at >= len(data):
         raise ValueError(f"{path} has no byte {at}: it has {count(len(data), 'byte')}")
-    recording = Recording("record", "What an index entry looks like on disk")
     settings = topic.settings if topic else TopicSettings()
     dialect = topic.dialect if topic else DOCUMENTED
-    segment = Segment(path.parent, parsed[0], dialect, settings.index_interval_bytes)
+    base_offset, limit = parsed[0], settings.index_interval_bytes
+    segment = Segment(path.parent, base_offset, dialect, limit)
+    has_log = segment.log_path.is_file()
+    told = Script(__file__, "record", STEPS, file=path.name, base_offset=base_offset)
     if not data:
-        _say_empty(recording, path, segment)
-        return recording.document()
-    bad, reason = _first_fault(data)
-    start = bad if at is None else at
-    start = (start or 0) - (start or 0) % ENTRY_SIZE_BYTES
-    _show(recording, path, data, start)
-    _say_file(recording, path, data, start, parsed[0])
-    led = _say(recording, path, data, start, segment)
-    _say_result(recording, path, start, bad, reason, led)
-    return recording.document()
-
-
-def _say_empty(recording: Recording, path: Path, segment: Segment) -> None:
-    """Say if an index may be empty: not if the rule gives a message of its `.log` an entry."""
-    said, finding = f"{path.name} is empty: it has no entry.", OK
-    if segment.log_path.is_file():
-        limit = segment.index_interval_bytes
-        messages = (one for one in stretches(segment) if one.message)
+        messages = (one for one in stretches(segment) if one.message) if has_log else ()
         due = next((one for one in messages if is_due(one.start, 0, limit)), None)
-        far = f"more than {count(limit, 'byte')} (index.interval.bytes) after its beginning"
-        if due and due.message:
-            finding = str(FindingClass.INDEX_SPARSE)
-            said += (
-                f" But message {due.message.offset} of the log begins at byte {due.start}, {far}. "
-                "So it should have an entry. Recovery writes the index again."
-            )
-        else:
-            said += f" No message of the log begins {far}, so none gets an entry."
-    recording.step(f"{said} Each search in the log begins at byte 0.", values={"finding": finding})
+        finding = str(FindingClass.INDEX_SPARSE) if due else OK
+        told.tell(
+            "An empty index", values={"finding": finding}, has_log=has_log, due=due, limit=limit
+        )
+        return told.document()
+
+    recording = told.recording
+    bad, reason = _first_fault(data)
+    start = (bad or 0) if at is None else at
+    start -= start % ENTRY_SIZE_BYTES
+    end = start + ENTRY_SIZE_BYTES
+    first = max(0, start - _SHOWN_BYTES // 2)
+    first -= first % ENTRY_SIZE_BYTES
+    part = data[first : first + _SHOWN_BYTES]
+    fields = [
+        field._replace(start=field.start + first, end=field.end + first)
+        for field in index_fields(path.name, part)
+    ]
+    recording.file(path.name, part, fields, start=first, size_bytes=len(data))
+    entry_count, rest_bytes = divmod(len(data), ENTRY_SIZE_BYTES)
+    entry = recording.in_view(ByteRange(path.name, start, end))
+    told.tell(
+        "The file",
+        focus=entry if start else [],
+        values={"base offset": base_offset},
+        size_bytes=len(data),
+        entry_count=entry_count,
+        entry_bytes=ENTRY_SIZE_BYTES,
+        rest_bytes=rest_bytes,
+    )
+
+    led, kind, found = "", None, None
+    slot = data[start:end]
+    if len(slot) == ENTRY_SIZE_BYTES:
+        relative, position = (int.from_bytes(slot[n : n + 4], signed=True) for n in (0, 4))
+        offset = base_offset + relative
+        values: dict[str, Value] = {
+            "base offset": base_offset,
+            "relative offset": relative,
+            "offset": offset,
+        }
+        told.tell(
+            "The relative offset",
+            focus=recording.in_view(ByteRange(path.name, start, start + 4)),
+            values=values,
+            start=start,
+            relative=relative,
+            position=position,
+        )
+        tables = []
+        if has_log and position >= 0:
+            led, kind, found = _led(segment, offset, position)
+            columns = ("file", "byte", "offset there", "so the entry leads to")
+            row = (segment.log_path.name, position, found, led)
+            tables = [Table("The log beside it", columns, (row,))]
+        told.tell(
+            "The position",
+            focus=recording.in_view(ByteRange(path.name, start + 4, end)),
+            values={**values, "position": position},
+            tables=tables,
+            start=start + 4,
+            position=position,
+        )
+
+    if bad is not None:
+        told.tell(
+            "Entries out of order",
+            focus=recording.in_view(ByteRange(path.name, bad, len(data))),
+            values={"finding": str(FindingClass.INDEX_ORDER), "start": bad, "end": len(data)},
+            kind=FindingClass.INDEX_ORDER,
+            reason=reason,
+            bad=bad,
+        )
+    elif kind:
+        told.tell(
+            "A false entry",
+            focus=entry,
+            values={"finding": str(kind), "start": start, "end": end},
+            kind=kind,
+            is_past_end=kind is FindingClass.INDEX_PAST_END,
+            found=found,
+        )
+    else:
+        told.tell(
+            "Entries in order",
+            focus=entry,
+            values={"finding": OK, "start": 0, "end": len(data)},
+            leads_there=bool(led),
+        )
+    return told.document()
 
 
 def _first_fault(data: bytes) -> tuple[int | None, str]:
@@ -100,114 +159,15 @@ def _first_fault(data: bytes) -> tuple[int | None, str]:
     return None, ""
 
 
-def _show(recording: Recording, path: Path, data: bytes, start: int) -> None:
-    first = max(0, start - _SHOWN_BYTES // 2)
-    first -= first % ENTRY_SIZE_BYTES
-    part = data[first : first + _SHOWN_BYTES]
-    fields = [
-        field._replace(start=field.start + first, end=field.end + first)
-        for field in index_fields(path.name, part)
-    ]
-    recording.file(path.name, part, fields, start=first, size_bytes=len(data))
-
-
-def _say_file(recording: Recording, path: Path, data: bytes, start: int, base_offset: int) -> None:
-    entry_count, rest_bytes = divmod(len(data), ENTRY_SIZE_BYTES)
-    rest = f" and {count(rest_bytes, 'byte')} more" if rest_bytes else ""
-    entry = ByteRange(path.name, start, start + ENTRY_SIZE_BYTES)
-    recording.step(
-        f"{path.name} has {count(len(data), 'byte')}: {count(entry_count, 'entry')} of "
-        f"{ENTRY_SIZE_BYTES} bytes{rest}. Its name holds the base offset, {base_offset}. The "
-        "entries do not store it.",
-        focus=recording.in_view(entry) if start else [],
-        values={"base offset": base_offset},
-    )
-
-
-def _say(
-    recording: Recording, path: Path, data: bytes, start: int, segment: Segment
-) -> _Led | None:
-    base_offset = segment.base_offset
-    slot_data = data[start : start + ENTRY_SIZE_BYTES]
-    if len(slot_data) < ENTRY_SIZE_BYTES:
-        return None
-    relative, position = (int.from_bytes(slot_data[at : at + 4], signed=True) for at in (0, 4))
-    values: dict[str, Value] = {"base offset": base_offset, "relative offset": relative}
-    question = ask(
-        f"The entry is {relative}, {position}. Which offset does it stand for?",
-        str(base_offset + relative),
-        f"{base_offset} + {relative}. Offsets in an index are relative to the number in the file "
-        "name.",
-        {
-            str(relative): "That is the relative offset, without the number in the name.",
-            str(position): "That is the position, a byte in the .log.",
-            str(base_offset + position): "That adds the position. It is a byte, not an offset.",
-        },
-    )
-    recording.step(
-        f"Bytes {start} to {start + 3}: the relative offset, {relative}. Added to the number in "
-        f"the file name, it gives offset {base_offset + relative}.",
-        ask=question_with_enough_choices(question),
-        focus=recording.in_view(ByteRange(path.name, start, start + 4)),
-        values={**values, "offset": base_offset + relative},
-    )
-    led = _led(segment, base_offset + relative, position)
-    recording.step(
-        f"Bytes {start + 4} to {start + 7}: the position, {position}. The message should begin at "
-        f"byte {position} of the .log.",
-        focus=recording.in_view(ByteRange(path.name, start + 4, start + 8)),
-        values={**values, "offset": base_offset + relative, "position": position},
-        tables=[_beside(led, position)] if led else [],
-    )
-    return led
-
-
-def _led(segment: Segment, offset: int, position: int) -> _Led | None:
-    """Return what the `.log` beside the index has at a position; None without a `.log`."""
-    if not segment.log_path.is_file() or position < 0:
-        return None
-    log = segment.log_path.name
+def _led(
+    segment: Segment, offset: int, position: int
+) -> tuple[str, FindingClass | None, int | None]:
+    """Return what the `.log` has where an entry leads, what is wrong, and the offset there."""
     if position >= regular_status(segment.log_path).st_size:
-        return _Led(log, None, "nothing, it is past the end", FindingClass.INDEX_PAST_END)
+        return "nothing, it is past the end", FindingClass.INDEX_PAST_END, None
     message = message_at(segment.dialect, segment.log_path, position)
     if message is None:
-        return _Led(log, None, "no beginning of a whole message", FindingClass.INDEX_POSITION)
+        return "no beginning of a whole message", FindingClass.INDEX_POSITION, None
     if message.offset != offset:
-        return _Led(log, message.offset, "another message", FindingClass.INDEX_POSITION)
-    return _Led(log, offset, "its message", None)
-
-
-def _beside(led: _Led, position: int) -> Table:
-    columns = ("file", "byte", "offset there", "so the entry leads to")
-    return Table("The log beside it", columns, ((led.log, position, led.offset, led.told),))
-
-
-def _say_result(
-    recording: Recording, path: Path, start: int, bad: int | None, reason: str, led: _Led | None
-) -> None:
-    focus = recording.in_view(ByteRange(path.name, start, start + ENTRY_SIZE_BYTES))
-    if bad is None and led and led.kind:
-        recording.step(
-            f"{led.kind}: the entry leads to {led.told}. A search reads the message before it "
-            "trusts an entry. So it does not use this one, and begins at byte 0 of the log.",
-            focus=focus,
-            values={"finding": str(led.kind), "start": start, "end": start + ENTRY_SIZE_BYTES},
-        )
-        return
-    if bad is None:
-        size_bytes = path.stat().st_size
-        seen = "This entry leads to its message. " if led else ""
-        recording.step(
-            f"Offsets and positions rise from entry to entry. {seen}Only the log shows if each "
-            "entry leads to its message. So a search reads the message before it trusts an entry.",
-            focus=focus,
-            values={"finding": OK, "start": 0, "end": size_bytes},
-        )
-        return
-    end = path.stat().st_size
-    recording.step(
-        f"{FindingClass.INDEX_ORDER}: {reason} at byte {bad}. Readers use the entries before it, "
-        "and none from there on.",
-        focus=recording.in_view(ByteRange(path.name, bad, end)),
-        values={"finding": str(FindingClass.INDEX_ORDER), "start": bad, "end": end},
-    )
+        return "another message", FindingClass.INDEX_POSITION, message.offset
+    return "its message", None, offset
