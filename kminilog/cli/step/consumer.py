@@ -88,7 +88,8 @@ def journey(
     from kminilog.course.steps.journey import document, split_line
 
     data = line.encode("utf-8", "surrogateescape")
-    if split_line(data, key_separator).key is not None:
+    key, _ = split_line(data, key_separator)
+    if key is not None:
         refuse_given("seed", "the line has a key, so its hash chooses the partition")
     if partitions == 1:
         refuse_given("seed", "the topic has one partition")
