@@ -15,13 +15,12 @@ from typing import NamedTuple
 from kminilog.clock import Chance, ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.course.replays.slow_leader import FAST_MS, RECORDS, SLOW_MS, replay_slow_leader
-from kminilog.explain.choice import BY_MURMUR2, asked_again
-from kminilog.explain.document import Ask, Bar, Document, Picture, PictureLane, Table, Value
-from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.choice import BY_MURMUR2
+from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table, Value
+from kminilog.explain.script import Script
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.partitioners.registry import PARTITIONERS, make_partitioner
-from kminilog.text import count
 
 # ---- twelve sends
 
@@ -143,6 +142,10 @@ def _shares(got: Mapping[str, Sequence[int]]) -> Picture:
 
 
 MAX_PARTITIONS = 20
+STEPS = (
+    *("Before the first record", "A record", "The bug of round robin"),
+    *("A slow leader", "Bytes, not batches", "All records"),
+)
 _STICKY = ("default-2.4", "uniform-sticky", "sticky-cache")
 
 
@@ -165,239 +168,106 @@ def document(
         for name in dict.fromkeys(partitioners)
         for run in send_twelve(name, new_chance, partitions, batch_bytes)
     ]
-    recording = Recording("sticky", "How each partitioner spreads the same twelve records")
-    recording.step(
-        _beginning(runs, partitions, batch_bytes), tables=[grid(runs, 0)], picture=_batches(runs, 0)
+    sticky = next((run for run in runs if run.name in _STICKY), None)
+    hashing = [run for run in runs if run.name in BY_MURMUR2]
+    told = Script(
+        __file__,
+        "sticky",
+        STEPS,
+        partitions=partitions,
+        partitioners=len(runs),
+        records=len(KEYS),
     )
-    for number in range(len(KEYS)):
-        _say_record(recording, runs, number, partitions)
-    _say_bug(recording, runs, partitions)
-    _say_slow(recording, runs, partitions, new_chance)
-    recording.step(
-        "All records, and the partition that each of them went to. The same seed gives the same "
-        "grid. The command kminilog partition gives the same answers.",
+    plain = runs[0].choices[0].size_bytes
+    told.tell(
+        "Before the first record",
+        tables=[grid(runs, 0)],
+        picture=_batches(runs, 0),
+        plain=plain,
+        batch_bytes=batch_bytes,
+        fitting=max(1, batch_bytes // plain),
+    )
+    for number, key in enumerate(KEYS):
+        here = [(run, run.choices[number]) for run in runs]
+        full = [run.label for run, choice in here if choice.is_batch_full]
+        asked_twice = [
+            (run, choice)
+            for run, choice in here
+            if len(set(choice.answers)) > 1 and (number < 2 or run.name in _STICKY)
+        ]
+        asked_twice.sort(key=lambda one: one[0].name not in _STICKY)
+        told.tell(
+            "A record",
+            asks=partitions >= 3,
+            values={"record": number + 1, "key": key, "full batches": ", ".join(full) or None},
+            tables=[grid(runs, number + 1)],
+            picture=_batches(runs, number + 1),
+            number=number + 1,
+            key=key,
+            size_bytes=here[0][1].size_bytes,
+            hashing=[run.label for run in hashing],
+            hashed=murmur2_partition(key.encode(), partitions) if key else None,
+            began=sum(choice.is_batch_new for _, choice in here),
+            asked_twice=asked_twice[:1],
+            is_second=number == 1 and sticky is not None,
+            sticky=sticky,
+            earlier=KEYS.index(key) + 1 if key and hashing and key in KEYS[:number] else None,
+            previous=hashing[0].choices[number - 1].partition if hashing else None,
+        )
+    both = [run for run in runs if run.name == "round-robin"]
+    if both:
+        told.tell(
+            "The bug of round robin",
+            tables=[counts(both, partitions)],
+            picture=_shares({run.label: _counted(run, partitions) for run in both}),
+            used=len(set(both[-1].partitions)),
+        )
+    _tell_slow(told, runs, partitions, new_chance)
+    told.tell(
+        "All records",
         values={"partitions": partitions, "batch.size": batch_bytes},
         tables=[grid(runs, len(KEYS), has_stars=False)],
         picture=_batches(runs, len(KEYS)),
     )
-    return recording.document()
+    return told.document()
 
 
-def _beginning(runs: Sequence[PartitionerRun], partitions: int, batch_bytes: int) -> str:
-    plain = runs[0].choices[0].size_bytes
-    fitting = max(1, batch_bytes // plain)
-    return (
-        f"Twelve records are sent to a topic of {count(partitions, 'partition')}. Three of them "
-        f"have a key. A record without a key takes {plain} bytes, and batch.size is {batch_bytes}. "
-        f"So a batch has room for {fitting} of them. No batch leaves the producer in this "
-        "step-through."
-    )
-
-
-def _say_record(
-    recording: Recording, runs: Sequence[PartitionerRun], number: int, partitions: int
+def _tell_slow(
+    told: Script, runs: Sequence[PartitionerRun], partitions: int, new_chance: Callable[[], Chance]
 ) -> None:
-    key = KEYS[number]
-    here = [(run, run.choices[number]) for run in runs]
-    began = sum(choice.is_batch_new for _, choice in here)
-    first = f"the key {key}" if key else "no key"
-    said = [f"Record {number + 1} has {first}: {here[0][1].size_bytes} bytes."]
-    if key:
-        said.append(_of_key(runs, key, partitions))
-    said.append(f"For {began} of {count(len(runs), 'partitioner')} this record opens a batch.")
-    moved = [run for run, one in here if len(set(one.answers)) > 1]
-    moved.sort(key=lambda run: run.name not in _STICKY)
-    if moved and (moved[0].name in _STICKY or number < 2):
-        said.append(asked_again(moved[0].label, moved[0].choices[number]))
-    full = [run.label for run, one in here if one.is_batch_full]
-    values: dict[str, Value] = {"record": number + 1, "key": key}
-    values["full batches"] = ", ".join(full) or None
-    recording.step(
-        " ".join(said),
-        ask=_question(runs, number, partitions),
-        values=values,
-        tables=[grid(runs, number + 1)],
-        picture=_batches(runs, number + 1),
-    )
-
-
-def _of_key(runs: Sequence[PartitionerRun], key: str, partitions: int) -> str:
-    by_hash = [run.label for run in runs if run.name in BY_MURMUR2]
-    if not by_hash:
-        return "Each partitioner here has a rule of its own for keys."
-    partition = murmur2_partition(key.encode(), partitions)
-    verb = "sends" if len(by_hash) == 1 else "send"
-    return f"By murmur2 of the key, {', '.join(by_hash)} {verb} it to partition {partition}."
-
-
-def _question(runs: Sequence[PartitionerRun], number: int, partitions: int) -> Ask | None:
-    """Return what is asked at a record: at the second one, and where a key comes again."""
-    if partitions < 3:
-        return None
-    sticky = next((run for run in runs if run.name in _STICKY), None)
-    if number == 1 and sticky:
-        return _ask_second(sticky)
-    hashing = next((run for run in runs if run.name in BY_MURMUR2), None)
-    if KEYS[number] in KEYS[:number] and KEYS[number] and hashing:
-        return _ask_key(hashing, number, partitions)
-    return None
-
-
-def _ask_second(run: PartitionerRun) -> Ask:
-    one, two = run.choices[:2]
-    answers = {
-        "the same partition again": "That would be right if the batch had room for it.",
-        "the next partition in turn": "That is round robin. A sticky partitioner does not take "
-        "turns.",
-        "another partition, at random": "That happens only when a new batch must begin. This "
-        "batch has room.",
-    }
-    if one.partition == two.partition:
-        right = "the same partition again"
-        why = "The batch there has room. A sticky partitioner stays with a partition until its "
-        why += "batch is full."
-    else:
-        right = "another partition, at random"
-        why = "The batch has no room, so another batch must begin."
-    return ask(
-        f"{run.label} sent record 1 to partition {one.partition}. Record 2 has no key either. "
-        "Where does it go?",
-        right,
-        why,
-        answers,
-    )
-
-
-def _ask_key(run: PartitionerRun, number: int, partitions: int) -> Ask:
-    before = KEYS.index(KEYS[number])
-    right = run.choices[number].partition
-    previous = run.choices[number - 1].partition
-    wrong = {
-        str(other): "The same key goes to the same partition as before. If not, its messages "
-        "would lose their order."
-        for other in range(min(partitions, 5))
-    }
-    wrong[str((right + 1) % partitions)] = (
-        "That is the next partition in turn. But records with a key take no turns."
-    )
-    wrong[str(previous)] = (
-        f"Record {number} without a key went there. But for a record with a key, only the hash of "
-        "the key counts."
-    )
-    return ask(
-        f"Record {number + 1} has the key {KEYS[number]} again, like record {before + 1}. Where "
-        f"does {run.label} send it?",
-        str(right),
-        "The hash of the key and the number of partitions decide. Both are the same as for record "
-        f"{before + 1}.",
-        wrong,
-    )
-
-
-def _say_bug(recording: Recording, runs: Sequence[PartitionerRun], partitions: int) -> None:
-    """Show how many partitions round robin uses, if it is among the partitioners."""
-    both = [run for run in runs if run.name == "round-robin"]
-    if not both:
-        return
-    used = len(set(both[-1].partitions))
-    lost = "When a batch begins, the producer asks twice, and the first answer is lost."
-    reached = f"Turns are lost, but {count(used, 'partition', 'are')} reached."
-    question = ask(
-        f"With its bug, round robin counts a turn each time it is asked. How many of the "
-        f"{count(partitions, 'partition')} get any of the {len(KEYS)} records?",
-        str(used),
-        lost if used < min(partitions, len(KEYS)) else reached,
-        {
-            str(partitions): "That is right without the bug, if there are enough records.",
-            str(partitions // 2): "That is right if each record begins a batch and the number of "
-            "partitions is even.",
-            "1": "The turn moves on, by one or by two.",
-            "0": "Each record goes to some partition.",
-        },
-    )
-    recording.step(
-        f"Round robin with its bug (KAFKA-9965) uses {used} of {count(partitions, 'partition')}. "
-        "When a batch begins, the producer asks again, because sticky partitioners need that. In "
-        "Kafka 2.4 to 3.9, round robin counted that as a turn. Without the bug, it repeats "
-        "its answer.",
-        ask=question_with_enough_choices(question),
-        tables=[counts(both, partitions)],
-        picture=_shares({run.label: _counted(run, partitions) for run in both}),
-    )
-
-
-def _say_slow(
-    recording: Recording,
-    runs: Sequence[PartitionerRun],
-    partitions: int,
-    new_chance: Callable[[], Chance],
-) -> None:
-    """Show what each partition gets if one leader is slow."""
+    """Tell what each partition gets if one leader is slow."""
     got = {run.label: replay_slow_leader(run.config, partitions, new_chance()) for run in runs}
     columns = ("partitioner", "p0, slow", *(f"p{number}" for number in range(1, partitions)))
     rows: tuple[tuple[Value, ...], ...] = tuple((label, *each) for label, each in got.items())
     fair = _equal_share(partitions)
-    slow_ms = f"The leader of partition 0 takes {SLOW_MS} ms for a batch"
-    others_ms = f", the others {FAST_MS} ms" if partitions > 1 else ""
-
-    def say(said: str, names: Sequence[str], question: Ask | None) -> None:
-        marked = tuple(row for row, run in enumerate(runs) if run.name in names)
-        table = Table("Records of each partition", columns, rows, marked)
-        recording.step(
-            said, ask=question, values={"equal share": fair}, tables=[table], picture=_shares(got)
-        )
-
-    say(
-        f"The problem of KAFKA-10888: the real producer sends {RECORDS} records without a key, one "
-        f"each millisecond. {slow_ms}{others_ms}. A batch that waits for its leader stays open as "
-        "long as it has room, and a sticky partitioner stays with it until another batch begins. "
-        f"An equal share is {fair}.",
-        _STICKY,
-        _ask_slow(runs, got, partitions),
-    )
+    names_told: dict[str, Sequence[str]] = {"A slow leader": _STICKY}
     if "built-in" in got:
-        say(
-            "Since Kafka 3.3 the partitioner counts the bytes that a partition got, not its "
-            "batches. It also chooses partitions with a short queue more often. Here partition "
-            f"0 gets {got['built-in'][0]} of {RECORDS} records.",
-            ("built-in",),
-            None,
+        names_told["Bytes, not batches"] = ("built-in",)
+    for step, names in names_told.items():
+        marked = tuple(row for row, run in enumerate(runs) if run.name in names)
+        label = runs[marked[0]].label if marked else None
+        slow = got[label][0] if label else 0
+        told.tell(
+            step,
+            asks=bool(marked) and partitions > 1,
+            values={"equal share": " or ".join(map(str, fair))},
+            tables=[Table("Records of each partition", columns, rows, marked)],
+            picture=_shares(got),
+            sent=RECORDS,
+            slow_ms=SLOW_MS,
+            fast_ms=FAST_MS,
+            fair=fair,
+            label=label,
+            slow=slow,
+            is_far=5 * abs(slow * partitions - RECORDS) > RECORDS,
         )
 
 
-def _ask_slow(
-    runs: Sequence[PartitionerRun], got: Mapping[str, Sequence[int]], partitions: int
-) -> Ask | None:
-    sticky = next((run for run in runs if run.name in _STICKY), None)
-    if sticky is None or len(got[sticky.label]) < 2:
-        return None
-    slow = got[sticky.label][0]
-    more, fewer, equal = "more than that", "fewer than that", "about as many as that"
-    right = equal
-    if 5 * abs(slow * partitions - RECORDS) > RECORDS:
-        right = more if slow * partitions > RECORDS else fewer
-    fact = f"It gets {slow} of {RECORDS}. An equal share is {_equal_share(partitions)}."
-    return ask(
-        f"The leader of partition 0 becomes slow. {sticky.label} changes its partition with each "
-        f"batch. An equal share is {_equal_share(partitions)} records. How many does partition 0 "
-        "get? About as many means: up to a fifth more or less.",
-        right,
-        fact,
-        {
-            more: "That happens if a batch that waits for the slow leader has room for many "
-            f"records. {fact}",
-            fewer: "That would be good. But this partitioner does not look at how slow a leader "
-            f"is. {fact}",
-            equal: f"That is right if each visit brings the same number of records. {fact}",
-        },
-    )
-
-
-def _equal_share(partitions: int) -> str:
+def _equal_share(partitions: int) -> list[int]:
     """Return how many records each partition gets if no one gets two more than another.
 
     >>> _equal_share(4), _equal_share(8)
-    ('75', '37 or 38')
+    ([75], [37, 38])
     """
     each, extra = divmod(RECORDS, partitions)
-    return f"{each} or {each + 1}" if extra else str(each)
+    return [each, each + 1] if extra else [each]
