@@ -22,10 +22,15 @@ from kminilog.explain.document import (
     Table,
     Value,
 )
-from kminilog.explain.recording import Recording, ask
+from kminilog.explain.script import Script
 from kminilog.format.hashing import murmur2, to_positive
-from kminilog.text import agreeing, count, shown_in
+from kminilog.text import count, shown_in
 
+STEPS = (
+    *("The key", "Round: length", "Round: word", "Round: tail"),
+    *("Round: shift by 13", "Round: shift by 15"),
+    *("The sign", "Without the sign bit", "The partition"),
+)
 SEED = 0x9747B28C
 MULTIPLIER = 0x5BD1E995
 _MASK = 0xFFFFFFFF
@@ -85,20 +90,6 @@ def readings(key: bytes, partitions: int) -> dict[str, int]:
     }
 
 
-_THOUGHTS = {
-    "abs": "That takes the absolute value. Kafka sets the sign bit to 0 instead, which gives "
-    "another number for every negative hash.",
-    "unsigned": "That takes the hash for a number without a sign. But Java has no such int, so "
-    "Kafka sets the sign bit to 0.",
-    "Python %": "That is Python's % with the negative hash. Its result is never negative, but "
-    "Java computes another one.",
-    "C remainder": "That is the remainder in C and Java, which keeps the sign. No partition has a "
-    "negative number, so Kafka removes the sign before the division.",
-    "CRC-32": "That is the CRC-32 of the key, which some other clients use by default. Kafka's "
-    "Java client uses murmur2.",
-}
-
-
 def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
     """Return the step-through for a key; its last state has `murmur2` and `partition`.
 
@@ -106,14 +97,32 @@ def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
     """
     if partitions < 1:
         raise ValueError(f"{partitions} partitions: give at least 1")
-    recording = Recording("murmur2", "How murmur2 turns a key into a partition")
-    recording.file(_FILE, key, _fields(key))
-    told: dict[str, Value] = {"key": shown_in(key, _SHOWN_COLUMNS)}
-    _say_key(recording, key, told)
+    told = _begun(key, partitions, is_whole=True)
+    told.recording.file(_FILE, key, _fields(key))
+    state: dict[str, Value] = {"key": shown_in(key, _SHOWN_COLUMNS)}
+    words, tail = divmod(len(key), 4)
+    told.tell(
+        "The key",
+        focus=[ByteRange(_FILE, 0, len(key))] if key else [],
+        values={**state, "length": len(key), "words": words, "tail": tail},
+        picture=_picture(key, 0, 0, {}),
+        length=len(key),
+        words=words,
+        tail=tail,
+    )
     for number, one in enumerate(rounds(key)):
-        _say_round(recording, key, number, one, told)
-    _say_result(recording, key, partitions, told)
-    return recording.document()
+        mixed = {"k" if one.what == "word" else "tail": one.mixed} if one.end else {}
+        shown = {name: f"0x{word:08x}" for name, word in mixed.items()}
+        told.tell(
+            f"Round: {one.what}",
+            focus=[ByteRange(_FILE, one.start, one.end)] if one.end else [],
+            values={**state, "round": number, "h": f"0x{one.h:08x}", **shown},
+            picture=_picture(key, one.start, one.end, {**mixed, "h": one.h}),
+            start=one.start,
+            end=one.end,
+        )
+    _tell_result(told, key, partitions, state)
+    return told.document()
 
 
 def result(key: bytes, partitions: int) -> Document:
@@ -122,9 +131,21 @@ def result(key: bytes, partitions: int) -> Document:
     >>> dict(result(b"TT0124", 15).final.values)["partition"]
     10
     """
-    recording = Recording("murmur2", "How the hash of a key becomes a partition")
-    _say_result(recording, key, partitions, {})
-    return recording.document()
+    told = _begun(key, partitions, is_whole=False)
+    _tell_result(told, key, partitions, {})
+    return told.document()
+
+
+def _begun(key: bytes, partitions: int, *, is_whole: bool) -> Script:
+    return Script(
+        __file__,
+        "murmur2",
+        STEPS,
+        is_whole=is_whole,
+        hashed=murmur2(key),
+        positive=to_positive(murmur2(key)),
+        partitions=partitions,
+    )
 
 
 def _fields(key: bytes) -> list[Field]:
@@ -140,83 +161,34 @@ def _fields(key: bytes) -> list[Field]:
     return fields
 
 
-def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> None:
-    words, tail = divmod(len(key), 4)
-    said = (
-        f"The key has {count(len(key), 'byte')}. murmur2 reads them as words of four bytes, least "
-        f"significant byte first. Here it reads {count(words, 'word')}, and a tail of "
-        f"{count(tail, 'byte')}."
-    )
-    focus = [ByteRange(_FILE, 0, len(key))] if key else []
-    values = {**told, "length": len(key), "words": words, "tail": tail}
-    recording.step(said, focus=focus, values=values, picture=_picture(key, 0, 0, {}))
-
-
-def _say_round(
-    recording: Recording, key: bytes, number: int, one: Round, told: Mapping[str, Value]
-) -> None:
-    said = {
-        "length": f"The hash h begins as the seed 0x{SEED:08x}, combined with the length by "
-        "exclusive or (xor). So keys that differ only in zero bytes at the end usually get "
-        "different hashes.",
-        "word": f"Bytes {one.start} to {one.end - 1}: the word is multiplied by "
-        f"0x{MULTIPLIER:08x}. Then its upper 8 bits are mixed into its lower bits (k ^= k >>> 24), "
-        "and it is multiplied again. The result is k. Now the hash is multiplied, and combined "
-        "with k by xor. All numbers keep 32 bits.",
-        "tail": f"The tail begins at byte {one.start}. The hash is combined with it by xor, then "
-        "multiplied.",
-        "shift by 13": "The upper bits are mixed into the lower ones, h ^= h >>> 13. Then the "
-        "hash is multiplied for the last time.",
-        "shift by 15": "Then h ^= h >>> 15.",
-    }[one.what]
-    focus = [ByteRange(_FILE, one.start, one.end)] if one.end else []
-    values: dict[str, Value] = {**told, "round": number, "h": f"0x{one.h:08x}"}
-    if one.what in ("word", "tail"):
-        name = "k" if one.what == "word" else "tail"
-        values[name] = f"0x{one.mixed:08x}"
-    words = {name: one.mixed} if one.what in ("word", "tail") else {}
-    picture = _picture(key, one.start, one.end, {**words, "h": one.h})
-    recording.step(said, focus=focus, values=values, picture=picture)
-
-
-def _say_result(
-    recording: Recording, key: bytes, partitions: int, told: Mapping[str, Value]
-) -> None:
+def _tell_result(told: Script, key: bytes, partitions: int, state: Mapping[str, Value]) -> None:
     hashed = murmur2(key)
-    positive = to_positive(hashed)
-    values: dict[str, Value] = {**told, "h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
-    bit = "1, so it is negative" if hashed < 0 else "0, so it is not negative"
-    sign = f"Its highest bit is {bit}"
-    recording.step(
-        f"Integers in Java have a sign. For Java, the 32 bits are the number {hashed}. {sign}.",
-        values=values,
-        picture=_picture(key, 0, 0, {"h": hashed & _MASK}),
-    )
+    h, positive = hashed & _MASK, to_positive(hashed)
+    values: dict[str, Value] = {**state, "h": f"0x{h:08x}", "murmur2": hashed}
+    told.tell("The sign", values=values, picture=_picture(key, 0, 0, {"h": h}))
     values["without the sign bit"] = positive
-    recording.step(
-        "Kafka sets the sign bit to 0 (h & 0x7fffffff). The result is not the absolute value.",
+    told.tell(
+        "Without the sign bit",
         values=values,
-        picture=_picture(key, 0, 0, {"h": hashed & _MASK, "positive": positive}),
+        picture=_picture(key, 0, 0, {"h": h, "positive": positive}),
     )
     results = readings(key, partitions)
-    right = results["& 0x7fffffff"]
-    question = ask(
-        f"Which of {count(partitions, 'partition')} does this key go to? The hash is {hashed}.",
-        str(right),
-        f"{positive} % {partitions}, after Kafka has set the sign bit to 0.",
-        {str(results[name]): thought for name, thought in reversed(_THOUGHTS.items())},
-    )
-    rows = tuple((name, result) for name, result in results.items())
-    table = Table(
-        f'Six readings of "hash modulo {partitions}"', ("reading", "partition"), rows, (0,)
-    )
-    recording.step(
-        f"{positive} % {partitions} = {right}, which is the partition. "
-        f"{_what_the_key_shows(results)}",
-        ask=question if len(question.choices) > 1 else None,
+    right, *others = results.values()
+    rows = tuple(results.items())
+    told.tell(
+        "The partition",
+        fewest_choices=2,
         values={**values, "partition": right},
-        tables=[table],
+        tables=[
+            Table(
+                f'Six readings of "hash modulo {partitions}"', ("reading", "partition"), rows, (0,)
+            )
+        ],
         picture=_partition_picture(results, partitions),
+        results=results,
+        right=right,
+        same=others.count(right),
+        all_differ=len(set(others)) == len(others),
     )
 
 
@@ -264,25 +236,4 @@ def _partition_picture(results: Mapping[str, int], partitions: int) -> Picture:
     return Picture(
         "The partition. The dashed ones are where the other readings lead",
         (PictureLane("partitions", 0, partitions, tuple(bars)),),
-    )
-
-
-def _what_the_key_shows(results: dict[str, int]) -> str:
-    """Return which of the five mistakes a test with this key finds."""
-    right = results["& 0x7fffffff"]
-    wrong = [results[name] for name in _THOUGHTS]
-    agree = wrong.count(right)
-    if agree:
-        return (
-            f"{agree} of the other readings {agreeing('give', agree)} the same partition. So a "
-            "test with this key alone does not find their mistake."
-        )
-    if len(set(wrong)) == len(wrong):
-        return (
-            "The five common mistakes give five other numbers. So this key shows which mistake a "
-            "client makes."
-        )
-    return (
-        "The five common mistakes give other numbers, but two of them or more give the same "
-        "number. So this key does not show which mistake a client makes."
     )

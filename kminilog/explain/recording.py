@@ -41,7 +41,7 @@ from kminilog.explain.file_pictures import files_picture, stacked
 from kminilog.explain.page import framed_page
 from kminilog.text import agreeing, count
 
-_FEWEST_CHOICES = 3
+FEWEST_CHOICES = 3
 _LAST_STEPS = 4  # they say what came of it all: they give way last
 # A notebook asks a document for this. Documents know no viewers; whoever records one gets it.
 Document._repr_html_ = framed_page  # type: ignore[attr-defined]
@@ -243,9 +243,9 @@ def ask(question: str, right: str, why: str, wrong: Mapping[str, str]) -> Ask:
     return Ask(question, tuple(sorted(choices, key=lambda choice: _order(choice.answer))))
 
 
-def question_with_enough_choices(question: Ask) -> Ask | None:
-    """Return a question, or None if the right answer has left it fewer than three choices."""
-    return question if len(question.choices) >= _FEWEST_CHOICES else None
+def question_with_enough_choices(question: Ask, fewest: int = FEWEST_CHOICES) -> Ask | None:
+    """Return a question, or None if the right answer has left it too few choices."""
+    return question if len(question.choices) >= fewest else None
 
 
 def _order(answer: str) -> tuple[int, float, str]:

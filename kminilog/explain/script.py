@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kminilog.errors import KMiniLogError
 from kminilog.explain.document import Ask, ByteRange, Document, Picture, Table, Value
-from kminilog.explain.recording import Recording, ask, question_with_enough_choices
+from kminilog.explain.recording import FEWEST_CHOICES, Recording, ask, question_with_enough_choices
 from kminilog.format.names import segment_name
 from kminilog.text import agreeing, count, noun, numbered, offsets, shown
 
@@ -85,6 +85,7 @@ class Script:
         step: str,
         *,
         asks: bool = True,
+        fewest_choices: int = FEWEST_CHOICES,
         focus: Sequence[ByteRange] = (),
         values: Mapping[str, Value] | None = None,
         tables: Sequence[Table] = (),
@@ -99,6 +100,8 @@ class Script:
         _, *parts = self._steps[step]
         said = [self._rendered(part, part.text, facts) for part in parts if not part.sign]
         question = self._question([part for part in parts if part.sign], facts) if asks else None
+        if question:
+            question = question_with_enough_choices(question, fewest_choices)
         self.recording.step(
             " ".join(filter(None, said)),
             ask=question,
@@ -132,7 +135,7 @@ class Script:
         if len(right) != 1:
             reason = f"{count(len(right), 'right answer')} to this question; give one, after a +"
             raise ScriptError(self._path, line, reason)
-        return question_with_enough_choices(ask(question, *right[0], wrong))
+        return ask(question, *right[0], wrong)
 
     def _rendered(self, part: _Part, text: str, facts: Mapping[str, object]) -> str:
         """Return a text with the facts in it; of its own blanks, one stays where there are more."""
