@@ -4,21 +4,21 @@
     a key, by hash code    one step: hash code, sign, modulo, and what happens without a leader
     all else               one step: the partitions to choose from, the rule, and each answer
 
-`step sticky` says of its sends what is said here. Source: S0 4, 5 and 7; Kafka 0.8:
-DefaultPartitioner, DefaultEventHandler.
+Source: S0 4, 5 and 7; Kafka 0.8: DefaultPartitioner, DefaultEventHandler.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kminilog.explain.document import Document, Value
+from kminilog.explain.document import Document
 from kminilog.explain.murmur2 import result
-from kminilog.explain.recording import Recording
+from kminilog.explain.script import Script
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.dry_run import Choice
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.partitioners.keyed_rules import KEYED_RULES
 
+STEPS = ("By the hash code", "By a rule")
 BY_MURMUR2 = [name for name, rule in KEYED_RULES.items() if rule is murmur2_partition]
 BY_HASH_CODE = "default-0.8"
 _SWITCH = "send.switch.broker.enable"
@@ -60,56 +60,41 @@ def document(choice: Choice, asked: Asked) -> Document:
     """Return the document of a choice; its last state has `partition`, where the record goes."""
     if asked.hashes_bytes(choice) and choice.key_bytes is not None:
         return result(choice.key_bytes, len(asked.order))
-    recording = Recording("choice", f"{asked.name}: from a record to its partition")
+    told = Script(__file__, "choice", STEPS, asked=asked, choice=choice)
     if asked.name == BY_HASH_CODE and choice.key is not None:
-        _say_hash_code(recording, choice, asked)
+        code, rule = java_hash(choice.key), asked.config["default-0.8.abs"]
+        number = ABS_RULES[rule](code)
+        by_hash = number % len(asked.order)
+        told.tell(
+            "By the hash code",
+            values={
+                "hash code": code,
+                "abs": rule,
+                "not negative": number,
+                "by the hash": by_hash,
+                "available": _available(asked),
+                "partition": choice.partition,
+            },
+            is_text=isinstance(choice.key, str),
+            code=code,
+            rule=rule,
+            number=number,
+            partitions=len(asked.order),
+            by_hash=by_hash,
+            has_leader=by_hash in asked.available,
+            is_switch_on=asked.config[_SWITCH],
+        )
     else:
-        _say_rule(recording, choice, asked)
-    return recording.document()
-
-
-def asked_again(name: str, choice: Choice) -> str:
-    """Return what is said of a choice with two answers, because a batch must begin."""
-    one, other = choice.answers
-    return (
-        f"{name} chose partition {one} first, where no batch has room. The producer asked again, "
-        f"and it chose partition {other}."
-    )
-
-
-def _say_hash_code(recording: Recording, choice: Choice, asked: Asked) -> None:
-    code, rule = java_hash(choice.key), asked.config["default-0.8.abs"]
-    number, partitions = ABS_RULES[rule](code), len(asked.order)
-    by_hash = number % partitions
-    java = (
-        "String.hashCode of the text"
-        if isinstance(choice.key, str)
-        else "Arrays.hashCode of the bytes"
-    )
-    how = f"{code} & 0x7fffffff" if rule == "mask" else f"abs({code})"
-    said = f"{java} is {code}; {how} = {number}; {number} % {partitions} = {by_hash}."
-    if by_hash not in asked.available:
-        on = f"on, so the record goes to an available one at random: {choice.partition}"
-        off = "off, so the record goes there all the same"
-        said += f" That one has no leader. {_SWITCH} is {on if asked.config[_SWITCH] else off}."
-    values: dict[str, Value] = {"hash code": code, "abs": rule, "not negative": number}
-    values |= {"by the hash": by_hash, "available": _available(asked)}
-    recording.step(said, values={**values, "partition": choice.partition})
-
-
-def _say_rule(recording: Recording, choice: Choice, asked: Asked) -> None:
-    said = f"The rule chooses partition {choice.partition}."
-    if len(choice.answers) > 1:
-        said = asked_again(asked.name, choice)
-    recording.step(
-        said,
-        values={
-            "available": _available(asked),
-            "rule": _rule(choice, asked),
-            "answers": ", ".join(map(str, choice.answers)),
-            "partition": choice.partition,
-        },
-    )
+        told.tell(
+            "By a rule",
+            values={
+                "available": _available(asked),
+                "rule": _rule(choice, asked),
+                "answers": ", ".join(map(str, choice.answers)),
+                "partition": choice.partition,
+            },
+        )
+    return told.document()
 
 
 def _available(asked: Asked) -> str:
