@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 FORMAT = "kminilog.trace/1"
+DEFAULT_LANGUAGE = "en"
 MAX_BYTES = 1 << 16
 MAX_STEPS = 2_000
 MAX_FILES_JSON = 150_000
@@ -177,7 +178,7 @@ class WhatIf(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A whole step-through; `name` is its name on the command line."""
+    """A whole step-through, told in a language; `name` is its name on the command line."""
 
     name: str
     title: str
@@ -185,6 +186,7 @@ class Document(NamedTuple):
     fields: tuple[Field, ...]
     steps: tuple[Step, ...]
     what_if: WhatIf | None = None
+    language: str = DEFAULT_LANGUAGE
 
     @property
     def final(self) -> State:

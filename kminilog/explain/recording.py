@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from kminilog.explain.document import (
+    DEFAULT_LANGUAGE,
     MAX_BYTES,
     MAX_FILES_JSON,
     MAX_LENGTH,
@@ -50,9 +51,10 @@ Document._repr_html_ = framed_page  # type: ignore[attr-defined]
 class Recording:
     """A document that is being made."""
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, language: str = DEFAULT_LANGUAGE) -> None:
         self._name = name
         self._title = title
+        self._language = language
         self._files: list[File] = []
         self._fields: list[Field] = []
         self._steps: list[Step] = []
@@ -200,6 +202,7 @@ class Recording:
             tuple(self._fields),
             tuple(self._room_is_made()),
             self.what_if,
+            self._language,
         )
         document.check()
         return document

@@ -15,6 +15,7 @@ has fewer than three answers. Of equal wrong answers the last one counts. A scri
 scenario: `course/steps/scripts/en/torn_tail.md`. Source: ours.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
@@ -23,20 +24,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kminilog.errors import KMiniLogError
-from kminilog.explain.document import Ask, ByteRange, Document, Picture, Table, Value
+from kminilog.explain.document import (
+    DEFAULT_LANGUAGE,
+    Ask,
+    ByteRange,
+    Document,
+    Picture,
+    Table,
+    Value,
+)
 from kminilog.explain.recording import FEWEST_CHOICES, Recording, ask, question_with_enough_choices
 from kminilog.format.names import segment_name
 from kminilog.text import agreeing, count, noun, numbered, offsets, shown
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
-    from jinja2.runtime import Context
+    from jinja2 import Template
 
-DEFAULT_LANGUAGE = "en"
 language = ContextVar("language", default=DEFAULT_LANGUAGE)
 """In which language step-throughs are told; a command sets it."""
-_SIGN = re.compile(r"(?:\{% if ((?:(?!%\}).)+) %\} *)?([?+-]) +")
-_HELD = re.compile("\0([0-9]+)\0")  # the place of a fact
+OWN_SCRIPTS = "KMINILOG_SCRIPTS"
+"""The variable of the environment that names a folder with scripts of one's own."""
+_SIGN = re.compile(r"(\{% if (?:(?!%\}).)+%\} *)?([?+-]) +")
+_FACT = re.compile("\0([0-9a-f]*)\0")
+_FULL_WIDTH = "\u3000-\u303f\uff00-\uffef"  # punctuation
+_NO_BLANK = re.compile(
+    f"(?<=[{_FULL_WIDTH}]) | (?=[{_FULL_WIDTH}])|(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])"
+)
 
 
 class ScriptError(KMiniLogError):
@@ -47,16 +60,11 @@ class ScriptError(KMiniLogError):
 
 
 class _Part(NamedTuple):
-    """A paragraph, a question (`?`) or an answer (`+` or `-`); all but `line` and `sign` are Jinja.
-
-    `condition` becomes empty if the part is left out.
-    """
+    """A heading (`#`, `##`), a question (`?`), an answer (`+`, `-`) or a paragraph (no sign)."""
 
     line: int
     sign: str
-    condition: str
     text: str
-    why: str = ""
 
 
 class Script:
@@ -69,7 +77,7 @@ class Script:
         if the script lacks one of these steps, has others, or breaks a rule.
         """
         self._path = script_file(Path(scenario), language.get())
-        title, self._steps = _read(self._path, self._path.read_text(encoding="utf-8"))
+        title, self._steps = _read(self._path)
         for step in steps:
             if step not in self._steps:
                 raise ScriptError(self._path, title.line, f'no step "## {step}"; write one')
@@ -78,7 +86,8 @@ class Script:
                 reason = f'nothing tells a step "## {step}"; there are {", ".join(steps)}'
                 raise ScriptError(self._path, heading.line, reason)
         self.facts = facts
-        self.recording = Recording(name, self._rendered(title, title.text, facts))
+        told = _with_facts(self._rendered(title, facts))
+        self.recording = Recording(name, told, self._path.parent.name)
 
     def tell(
         self,
@@ -98,13 +107,12 @@ class Script:
         """
         facts = self.facts | facts
         _, *parts = self._steps[step]
-        said = [self._rendered(part, part.text, facts) for part in parts if not part.sign]
+        said = [self._rendered(part, facts) for part in parts if not part.sign]
+        say = " ".join(text for text in said if _with_facts(text))
         question = self._question([part for part in parts if part.sign], facts) if asks else None
-        if question:
-            question = question_with_enough_choices(question, fewest_choices)
         self.recording.step(
-            " ".join(filter(None, said)),
-            ask=question,
+            _with_facts(say),
+            ask=question and question_with_enough_choices(question, fewest_choices),
             focus=focus,
             values=values,
             tables=tables,
@@ -116,111 +124,97 @@ class Script:
         return self.recording.document()
 
     def _question(self, parts: Sequence[_Part], facts: Mapping[str, object]) -> Ask | None:
-        question, right, wrong = "", [], {}
+        """Return the first question that is left, with the answers that are left to it."""
+        asked, question, right, wrong = None, "", [], {}
         for part in parts:
-            if part.sign == "?" and question:
-                break  # the next question
-            asked = question or part.sign == "?"
-            if not asked or (part.condition and not self._rendered(part, part.condition, facts)):
-                continue
-            text, why = (self._rendered(part, one, facts) for one in (part.text, part.why))
             if part.sign == "?":
-                question, line = text, part.line
-            elif part.sign == "+":
-                right.append((text, why))
-            else:
-                wrong[text] = why
-        if not question:
+                if question:
+                    break
+                asked, question = part, _with_facts(self._rendered(part, facts))
+            elif question and (text := self._rendered(part, facts)):
+                answer, separator, why = map(_with_facts, text.partition(" :: "))
+                if not separator:
+                    reason = "an answer without its why; write it after ::"
+                    raise ScriptError(self._path, part.line, reason)
+                if part.sign == "+":
+                    right.append((answer, why))
+                else:
+                    wrong[answer] = why
+        if not (asked and question):
             return None
         if len(right) != 1:
             reason = f"{count(len(right), 'right answer')} to this question; give one, after a +"
-            raise ScriptError(self._path, line, reason)
+            raise ScriptError(self._path, asked.line, reason)
         return ask(question, *right[0], wrong)
 
-    def _rendered(self, part: _Part, text: str, facts: Mapping[str, object]) -> str:
-        """Return a text with the facts in it; of its own blanks, one stays where there are more."""
-        from jinja2 import TemplateError
+    def _rendered(self, part: _Part, facts: Mapping[str, object]) -> str:
+        """Return a part in one line, its facts still sealed."""
+        from jinja2 import UndefinedError
 
-        held: list[str] = []
         try:
-            made = _template(text).render(facts, _held=held)
-        except (TemplateError, TypeError, ValueError) as error:
-            known = ", ".join(sorted(facts))
-            raise ScriptError(self._path, part.line, f"{error}; the facts are {known}") from None
-        return _HELD.sub(lambda place: held[int(place[1])], " ".join(made.split()))
+            return " ".join(_template(part.text).render(facts).split())
+        except Exception as error:
+            known = f"; the facts are {', '.join(sorted(facts))}"
+            reason = f"{error}{known if isinstance(error, UndefinedError) else ''}"
+            raise ScriptError(self._path, part.line, reason) from error
 
 
 def script_file(scenario: Path, language: str) -> Path:
-    """Return the script of a scenario, in English if this language lacks it."""
-    scripts, name = scenario.with_name("scripts"), f"{scenario.stem}.md"
-    found = scripts / language / name
-    return found if found.is_file() else scripts / DEFAULT_LANGUAGE / name
+    """Return the script of a scenario, one's own if there is one; that in English as a last resort.
+
+    Raises KMiniLogError if the folder of one's own scripts is not there.
+    """
+    folders = [scenario.with_name("scripts")]
+    if own := os.environ.get(OWN_SCRIPTS):
+        if not Path(own).is_dir():
+            raise KMiniLogError(f"{own}: not a folder; {OWN_SCRIPTS} names one with scripts")
+        folders.insert(0, Path(own))
+    languages = (language, DEFAULT_LANGUAGE)
+    places = [folder / each / f"{scenario.stem}.md" for each in languages for folder in folders]
+    return next(filter(Path.is_file, places), places[-1])
 
 
-@cache
-def _read(path: Path, text: str) -> tuple[_Part, dict[str, list[_Part]]]:
+def _read(path: Path) -> tuple[_Part, dict[str, list[_Part]]]:
     """Return the title of a script, and of each step its heading and what follows it."""
-    found: list[_Part] = []
-    begins = True
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("#") or _SIGN.match(line) or (begins and line.strip()):
-            found.append(_Part(number, "", "", line.strip()))
-        elif line.strip():
-            found[-1] = found[-1]._replace(text=f"{found[-1].text} {line.strip()}")
-        begins = line.startswith("#") or not line.strip()
-    if not found or not found[0].text.startswith("# "):
+    title, *lines = path.read_text(encoding="utf-8-sig").split("\n")
+    if not title.startswith("# "):
         raise ScriptError(path, 1, "no title; begin with # and a title")
-    title, *found = found
     steps: dict[str, list[_Part]] = {}
-    for part in found:
-        if part.text.startswith("## "):
-            name = part.text[2:].strip()
-            if name in steps:
-                raise ScriptError(path, part.line, f'a second step "## {name}"')
-            steps[name] = [part]
-        elif steps:
-            steps[name].append(_with_sign(path, part))
+    for number, line in enumerate(map(str.strip, lines), start=2):
+        if line.startswith("## "):
+            step = line[2:].strip()
+            if step in steps:
+                raise ScriptError(path, number, f'a second step "## {step}"')
+            parts = steps[step] = [_Part(number, "##", step)]
+        elif not steps:
+            if line:
+                raise ScriptError(path, number, "text before the first step; write ## and its name")
+        elif found := _SIGN.match(line):
+            condition, sign = found.groups()  # the `if` around a part goes with its text
+            parts.append(_Part(number, sign, (condition or "") + line[found.end() :]))
+        elif not line or parts[-1].sign == "##":
+            parts.append(_Part(number, "", line))
         else:
-            raise ScriptError(path, part.line, "text before the first step; write ## and its name")
-    return title._replace(text=title.text[2:]), steps
+            parts[-1] = parts[-1]._replace(text=f"{parts[-1].text} {line}")
+    return _Part(1, "#", title[2:]), steps
 
 
-def _with_sign(path: Path, part: _Part) -> _Part:
-    """Return a part of a step, with its sign, condition and why by themselves."""
-    found = _SIGN.match(part.text)
-    if not found:
-        return part
-    condition, sign = found.groups()
-    text = part.text[found.end() :]
-    if condition:
-        text = text.removesuffix("{% endif %}")
-        condition = f"{{% if {condition} %}}yes{{% endif %}}"
-    part = part._replace(sign=sign, condition=condition or "", text=text)
-    if sign == "?":
-        return part
-    answer, separator, why = text.partition(" :: ")
-    if not separator:
-        raise ScriptError(path, part.line, "an answer without its why; write it after ::")
-    return part._replace(text=answer, why=why)
+def _sealed(fact: object) -> str:
+    """Return a fact as digits, so that its blanks and signs stay as they are."""
+    return f"\0{str(fact).encode('utf-8', 'surrogatepass').hex()}\0"
+
+
+def _with_facts(line: str) -> str:
+    """Return a line with its facts, and without blanks that its language does not write."""
+    line = _NO_BLANK.sub("", line)
+    return _FACT.sub(lambda fact: bytes.fromhex(fact[1]).decode("utf-8", "surrogatepass"), line)
 
 
 @cache
 def _template(text: str) -> "Template":
-    return _environment().from_string(text)
+    from jinja2 import Environment, StrictUndefined
 
-
-@cache
-def _environment() -> "Environment":
-    from jinja2 import Environment, StrictUndefined, pass_context
-
-    @pass_context
-    def hold(context: "Context", fact: object) -> str:
-        """Keep a fact out of the text, so that its blanks and signs stay as they are."""
-        held: list[str] = context["_held"]
-        held.append(str(fact))
-        return f"\0{len(held) - 1}\0"
-
-    found = Environment(undefined=StrictUndefined, finalize=hold)
+    environment = Environment(undefined=StrictUndefined, finalize=_sealed)
     for function in (agreeing, count, noun, numbered, offsets, segment_name, shown):
-        found.filters[function.__name__] = function
-    return found
+        environment.filters[function.__name__] = function
+    return environment.from_string(text)
