@@ -11,12 +11,20 @@ from kminilog.course.catalogue import Catalogue, language_of_locale, languages
 from kminilog.course.material import LABS, Exercise, Lab, exercise_of, lab_of
 from kminilog.course.work_folder import WorkFolder
 
+LANGUAGE = "KMINILOG_LANGUAGE"
+"""The variable of the environment that names the language."""
 
-def _to_catalogue(ctx: click.Context, param: click.Parameter, value: str | None) -> Catalogue:
+
+def to_language(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the language that an option names; BadParameter if the course does not have it."""
     if value is not None and value not in languages():
         known = ", ".join(map(repr, languages()))
         raise click.BadParameter(f"{value!r} is not one of {known}.", ctx, param)
-    return Catalogue(value or language_of_locale())
+    return value
+
+
+def _to_catalogue(ctx: click.Context, param: click.Parameter, value: str | None) -> Catalogue:
+    return Catalogue(to_language(ctx, param, value) or language_of_locale())
 
 
 def use_labs(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
@@ -37,7 +45,7 @@ language_option = click.option(
     "--language",
     "catalogue",
     metavar="CODE",
-    envvar="KMINILOG_LANGUAGE",
+    envvar=LANGUAGE,
     callback=_to_catalogue,
     help="Language of the sentences, en or zh.  "
     "[default: KMINILOG_LANGUAGE, else the locale, else en]",

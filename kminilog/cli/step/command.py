@@ -7,12 +7,13 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_table
 from kminilog.cli.shared.output_files import OutputDirectory, write_output
-from kminilog.cli.step.scene import SceneCommand
+from kminilog.cli.step.scene import SceneCommand, language_option, warn_of_english
 from kminilog.explain.page import INDEX_PAGE, Listed, render_index, render_page
 from kminilog.text import count
 
@@ -74,10 +75,13 @@ class Steps(click.Group):
     metavar="DIR",
     help="With --all: directory for the pages, and for one that lists them.",
 )
+@language_option
 @click.pass_context
 def command(ctx: click.Context, is_all: bool, directory: Path | None) -> None:
     """Step through what the engine does, byte by byte."""
     if ctx.invoked_subcommand:
+        if ctx.get_parameter_source("language") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--language stands after the name, or with --all")
         if is_all or directory:
             raise click.UsageError(
                 "--all and --html DIR need no name; after a name it is --html FILE"
@@ -106,6 +110,7 @@ def write_pages(directory: Path, index: str | None = None) -> int:
         listed.append(Listed(name, found.short_help or "", found.takes, document))
     if index is None:
         write_output(directory / INDEX_PAGE, render_index(listed).encode())
+    warn_of_english([each.document for each in listed])
     return len(listed)
 
 

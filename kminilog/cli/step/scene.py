@@ -1,7 +1,8 @@
 """How a function that returns a step-through becomes a command `kminilog step NAME`.
 
 The command has the function's own parameters and these: `--html FILE`, `--beside STEPS`,
-`--svg DIR`, `--json`, `--from-step N`; and `--seed S` if the function has a parameter `seed`.
+`--svg DIR`, `--json`, `--from-step N`, `--language CODE`; and `--seed S` if the function has a
+parameter `seed`.
 Source: ours.
 """
 
@@ -10,13 +11,14 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
+from kminilog.cli.lab.options import LANGUAGE, to_language
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.keys import keys_of_terminal
 from kminilog.cli.shared.options import example, json_option
@@ -26,22 +28,56 @@ from kminilog.course.steps.terminal import Viewer
 from kminilog.explain.document import Document, to_json
 from kminilog.explain.drawing import svg
 from kminilog.explain.page import render_beside, render_page
+from kminilog.explain.script import language
 from kminilog.explain.text import check_step, render_text
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.text import count
 
 Scene = Callable[..., Document]
-_GIVEN = click.core.ParameterSource.COMMANDLINE
+
+
+def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
+    return ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+
+
+def _use_language(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Let all that this command makes be told in a language.
+
+    The environment does not overrule what a command around this one was given.
+    """
+    found = to_language(ctx, param, value)
+    if found and (_is_given(ctx, param) or language.get(None) is None):
+        token = language.set(found)
+        ctx.call_on_close(lambda: language.reset(token))
+
+
+language_option = click.option(
+    "--language",
+    metavar="CODE",
+    envvar=LANGUAGE,
+    callback=_use_language,
+    is_eager=True,
+    expose_value=False,
+    help=f"Language of what is said and asked, en or zh.  [default: {LANGUAGE}, else en]",
+)
+
+
+def warn_of_english(documents: Iterable[Document]) -> None:
+    """Say which step-throughs are told in English because their language has no script of them."""
+    wanted = language.get()
+    if others := [document.name for document in documents if document.language != wanted]:
+        warn(f"no script in {wanted}, so told in English: {', '.join(others)}")
 
 
 class SceneCommand(click.Command):
     """The command of one step-through, and the function that makes its document."""
 
     def __init__(self, name: str, title: str, function: Scene, shows: str) -> None:
-        shared = [_html_option(), _beside_option(), _svg_option(), _json_option()]
-        shared += [_from_step_option()]
+        shared = [_html_option(), _beside_option(), _svg_option(), _made_by(json_option)]
+        shared += [_from_step_option(), _made_by(language_option)]
         self.own = list(reversed(getattr(function, "__click_params__", [])))
         chance = [_seed_option()] if "seed" in inspect.signature(function).parameters else []
+        self._passed_on = [*self.own, *chance]
         super().__init__(
             name,
             params=[*self.own, *shared, *chance],
@@ -57,13 +93,11 @@ class SceneCommand(click.Command):
     ) -> Document:
         """Return the document for some arguments; raises what the command would."""
         with self.make_context(self.name, list(arguments), parent) as ctx:
-            own = {param.name: ctx.params.pop(param.name) for param in self.own if param.name}
-            if "seed" in ctx.params:
-                own["seed"] = ctx.params.pop("seed")
             for param in self.params:
-                if param.name in ctx.params and ctx.get_parameter_source(param.name) is _GIVEN:
+                if param not in self._passed_on and _is_given(ctx, param):
                     option = param.opts[0]
                     raise click.UsageError(f"{option} is an option of the whole command: not here")
+            own = {param.name: ctx.params[param.name] for param in self._passed_on if param.name}
             return self._function(**own)
 
     @property
@@ -86,6 +120,7 @@ class SceneCommand(click.Command):
             raise click.UsageError(f"{html} is the file that is shown; name another one for --html")
         document = self._function(**own)
         check_step(document, from_step)
+        warn_of_english([document, beside] if beside else [document])
         if html:
             page = (
                 render_beside(document, beside, from_step)
@@ -222,10 +257,12 @@ def _seed_option() -> click.Option:
     )
 
 
-def _json_option() -> click.Parameter:
-    @json_option
+def _made_by(decorator: Callable[[Callable[[], None]], Any]) -> click.Parameter:
+    """Return the option that a decorator of click adds."""
+
+    @decorator
     def options() -> None:
         """Nothing: click keeps the option here."""
 
-    option: click.Parameter = options.__click_params__[0]  # type: ignore[attr-defined]
+    option: click.Parameter = options.__click_params__[0]
     return option
