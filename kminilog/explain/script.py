@@ -176,7 +176,10 @@ def script_file(scenario: Path, language: str) -> Path:
 
 def _read(path: Path) -> tuple[_Part, dict[str, list[_Part]]]:
     """Return the title of a script, and of each step its heading and what follows it."""
-    title, *lines = path.read_text(encoding="utf-8-sig").split("\n")
+    try:
+        title, *lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ScriptError(path, 1, "not UTF-8; save it as UTF-8") from None
     if not title.startswith("# "):
         raise ScriptError(path, 1, "no title; begin with # and a title")
     steps: dict[str, list[_Part]] = {}
