@@ -49,7 +49,7 @@ partition = TopicPartition("orders", 0)
 with LogDirWriter.open(Path("log-dir"), create=True) as writer:
     writer.create_topic(Topic("orders"))
     writer.log(partition).append([(b"k", b"one"), (None, b"two")])
-print(LogDir(Path("log-dir")).reader(partition).find(1).located.message.value)
+print(LogDir(Path("log-dir")).reader(partition).find(1).message.value)
 """
 
 pytestmark = pytest.mark.processes

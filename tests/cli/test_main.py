@@ -184,7 +184,7 @@ def test_interrupt_of_produce_keeps_what_was_written_and_lets_go_of_the_lock(ord
     "arguments",
     [
         ["--version"],
-        ["find", "orders-0", "7", "--explain"],
+        ["find", "orders-0", "7"],
         ["consume", "orders", "--max-messages", "1"],
         ["topic", "describe", "orders"],
         ["partition", "--partitions", "3", "--key", "k"],

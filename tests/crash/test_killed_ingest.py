@@ -68,7 +68,7 @@ READING_OPTIONS = {
 VICTIMS = [ALONE, EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR, JVM]
 VICTIMS_OF_A_WRITE = [COMMITTER, EVERYTHING, DRIVER, WORKER, EXECUTOR, JVM]
 TOLD = {
-    WORKER: r"a Python worker was killed \(signal 9",
+    WORKER: "a Python worker was killed, by hand or for lack of memory",
     JVM: r"the JVM of Spark's driver was killed \(signal 9\)|the session .* did not start",
 }
 PLANS = ["sorted", "runs"]

@@ -18,7 +18,7 @@ import kminilog
 from kminilog.cli.main import ANSWER_IS_NO, CLOSED_PIPE, NOT_DONE, main
 from kminilog.cli.step.command import SCENES
 from tests.support.browser import LOW_CONTRAST, Page, wait_until
-from tests.test_floor_plan import KINDS, ROOMS
+from tests.test_floor_plan import KINDS, READINGS, ROOMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 INDEX = (DOCS / "index.md").read_text()
@@ -274,7 +274,7 @@ def built_alone(folder: Path, page: str) -> str:
 
 def plan(drawn: str) -> str:
     """Return a floor plan with the table of its modules."""
-    names = ("errors", "format.names", "storage.files")
+    names = ("errors", "format.names", "storage.segment.segment")
     rows = "".join(f"| `{name}` | file | one |\n" for name in names)
     table = f"| module | kind | idea |\n|---|---|---|\n{rows}"
     return f"```{{floor-plan}}\n{drawn}\n```\n\n{table}"
@@ -299,7 +299,9 @@ def test_floor_plan_draws_each_module_of_the_table_and_its_stars(site):
     page = (site / "architecture.html").read_text()
     drawing = page.partition('<figure class="floor-plan">')[2].partition("</svg>")[0]
     drawn = [int(stars) for stars in re.findall(r'<rect class="s(\d)"', drawing)]
-    assert sorted(drawn) == sorted(len(room.reading) for room in ROOMS if not room.is_to_come)
+    assert sorted(drawn) == sorted(
+        len(READINGS.get(room.name, "")) for room in ROOMS if not room.is_to_come
+    )
     (told,) = re.findall(r'aria-label="([^"]*)"', drawing)
     linked = re.findall(r'<a href="#rooms-(\w+)">', drawing)
     assert [part.partition(": ")[0] for part in told.split(". ")] == linked
