@@ -9,10 +9,11 @@
 
 A scenario runs the engine and tells a step by its name, with facts. The structure is read first,
 then each part is rendered by itself. So no fact, such as a user's key, can change the structure. A
-part goes on up to an empty line or the next sign; blanks join its lines. What its `if` leaves empty
-is left out, with the answers of a question. A step asks the first question that is left, unless it
-has fewer than three answers. Of equal wrong answers the last one counts. A script stands beside its
-scenario: `course/steps/scripts/en/torn_tail.md`. Source: ours.
+part goes on up to an empty line or the next sign; blanks join its lines, but not two Chinese ones.
+What its `if` leaves empty is left out, with the answers of a question. A step asks the first
+question that is left, unless it has fewer than three answers. Of equal wrong answers the last one
+counts. A script stands beside its scenario, in the folder of its language, as
+`course/steps/scripts/zh/torn_tail.md` does. Source: ours.
 """
 
 import os

@@ -25,6 +25,9 @@ PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "lecturers.md").read_text()
 VERSION = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
 STUDENTS = (PROJECT / "labs" / "term" / "en" / "students.md").read_text()
+(WORDS,) = re.findall(
+    r"^## Your words in a step-through\n.*?(?=^## What)", PAGE, re.DOTALL | re.MULTILINE
+)
 TERM, STEPS = PAGE.split("## A new exercise, step by step")
 MADE = re.compile(r"^`(labs/11_entry/[^`]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -160,3 +163,28 @@ def test_lab_that_is_made_by_the_steps_passes_the_course_check(tmp_path):
         "def encode_entry(entry: IndexEntry) -> bytes:"
         in (tmp_path / "for-students/labs/11_entry/starter.py").read_text()
     )
+
+
+@pytest.mark.processes
+def test_words_of_a_lecturer_stand_in_the_page_and_in_json(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("kminilog").symlink_to(PROJECT / "kminilog")
+    make, copy, export, show = commands_of(WORDS)
+    run(make, monkeypatch)
+    run(copy, monkeypatch)
+    (step,) = (block for block in blocks("markdown", WORDS) if block.startswith("## "))
+    script = Path("scripts/en/torn_tail.md")
+    before, heading, _ = script.read_text().partition(step.splitlines()[0])
+    assert heading
+    script.write_text(before + step)
+    monkeypatch.setenv(*export.removeprefix("export ").split("="))
+    run(show, monkeypatch)
+    page = Path("torn-tail.html").read_text()
+    last = json.loads(CliRunner().invoke(main, ["step", "torn-tail", "--json"]).stdout)["steps"][-1]
+    assert last["say"] == "The crash is over. A reader finds each message that was acknowledged."
+    assert last["ask"]["question"] == "The disk had 20 bytes of message 7. Who has lost it?"
+    assert [choice["answer"] for choice in last["ask"]["choices"] if choice["is_right"]] == [
+        "nobody"
+    ]
+    assert last["say"] in page
+    assert last["ask"]["question"] in page
