@@ -173,7 +173,7 @@ def test_words_of_a_lecturer_stand_in_the_page_and_in_json(tmp_path, monkeypatch
     run(make, monkeypatch)
     run(copy, monkeypatch)
     (step,) = (block for block in blocks("markdown", WORDS) if block.startswith("## "))
-    script = Path("scripts/en/torn_tail.md")
+    script = Path("my-words/en/torn_tail.md")
     before, heading, _ = script.read_text().partition(step.splitlines()[0])
     assert heading
     script.write_text(before + step)
