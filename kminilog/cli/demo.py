@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,7 @@ from kminilog.cli.shared.engines import master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.named_files import DirectoryName, InputFile
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import width, write_document, write_lines
+from kminilog.cli.shared.output import chapters, show, width
 from kminilog.cli.shared.topic_files import describe_topic, offset_range
 from kminilog.explain.documents_log import OFFSET, write_documents_log
 from kminilog.explain.find_offset import Search, of_search
@@ -50,15 +50,6 @@ _SMALLEST_SEGMENT_BYTES = 1 << 16
 # Of the documents' log: its entries 3,497 and 6,1407 and 8,1686; and less than two of its segments.
 _SHOWN_ENTRIES = 3
 _RETENTION_BYTES = 14_000_000
-
-
-class Done(NamedTuple):
-    """The results of the demo: the JSON of the ingest, the report, and one message found."""
-
-    ingested: dict[str, Any]
-    report: "Report"
-    search: Search
-    found: Found
 
 
 @click.command("demo", epilog=example("kminilog demo --rows 2000"))
@@ -109,47 +100,42 @@ def command(
     if is_of_documents and (rows, seed) != (None, None):
         raise click.UsageError("--documents has a log of its own size: drop --rows and --seed")
     with _workspace(keep) as workspace:
-        if is_of_documents:
-            return _show_documents(workspace / "kminilog-data", as_json, is_kept=keep is not None)
-        source = _source(workspace, input_file, rows or _ROWS, seed or 0)
         log_dir_path = workspace / "kminilog-data"
-        done = _run(log_dir_path, source, master)
-        facts = {
-            "path": str(source),
-            "bytes": source.stat().st_size,
-            "generated": input_file is None,
+        place = {"log_dir": str(log_dir_path), "kept": keep is not None}
+        if is_of_documents:
+            partition = write_documents_log(log_dir_path)
+            search = Search(LogDir(log_dir_path).reader(partition), OFFSET)
+            found = search.run()
+            document = {"find": found_json(search, found), **place}
+            show(
+                document,
+                as_json,
+                lambda document: chapters(
+                    render_text(of_search(search), width=width()),
+                    _index_and_retention(search, found),
+                    _files(document),
+                ),
+            )
+            return 0
+        source = _source(workspace, input_file, rows or _ROWS, seed or 0)
+        ingested, report = _ingest_and_verify(log_dir_path, source, master)
+        log_dir = LogDir(log_dir_path)
+        search = _search_in_the_middle(log_dir)
+        found = search.run()
+        document = {
+            "source": {
+                "path": str(source),
+                "bytes": source.stat().st_size,
+                "generated": input_file is None,
+            },
+            "ingest": ingested,
+            "topic": describe_topic(log_dir, log_dir.topic(TOPIC)),
+            "verify": report.to_json(),
+            "find": found_json(search, found),
+            **place,
         }
-        if as_json:
-            write_document(_to_json(done, facts, log_dir_path, is_kept=keep is not None))
-        else:
-            write_lines(_screen(done, facts, log_dir_path, is_kept=keep is not None))
-    return done.report.exit_code
-
-
-def _show_documents(log_dir_path: Path, as_json: bool, *, is_kept: bool) -> int:
-    partition = write_documents_log(log_dir_path)
-    search = Search(LogDir(log_dir_path).reader(partition), OFFSET)
-    found = search.run()
-    if as_json:
-        whole = {"find": found_json(search, found), "log_dir": str(log_dir_path), "kept": is_kept}
-        write_document(whole)
-    else:
-        write_lines(render_text(of_search(search), width=width()))
-        write_lines(["", *_index_and_retention(search, found)])
-        write_lines(["", *_files(log_dir_path, is_kept)])
-    return 0
-
-
-def _index_and_retention(search: Search, found: Found) -> Iterator[str]:
-    """Yield how the index of the segment begins, and what retention would delete of the log."""
-    index = found.segment.index.path
-    first = decode_entries(index.read_bytes())[:_SHOWN_ENTRIES]
-    shown = ", ".join(f"{entry.relative_offset},{entry.position}" for entry in first)
-    yield f"== Index: {index.name} begins with the entries {shown}"
-    settings = TopicSettings(retention_ms=-1, retention_bytes=_RETENTION_BYTES)
-    expired = expired_segments(search.reader.segments(), settings, now_ms=0)
-    yield f"== Retention: with retention.bytes = {_RETENTION_BYTES}, `kminilog retain` would delete"
-    yield f"   {', '.join(segment.name for segment in expired)}, and no newer segment"
+        show(document, as_json, lambda document: _told(document, report, search))
+    return report.exit_code
 
 
 @contextmanager
@@ -182,7 +168,9 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
     return path
 
 
-def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
+def _ingest_and_verify(
+    log_dir_path: Path, path: Path, master: str | None
+) -> tuple[dict[str, Any], "Report"]:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
     with spark_at_work("Demo", master) as (start, at):
         spark = start()  # says so, before what loads pyspark
@@ -202,63 +190,59 @@ def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
             progress=at,
         )
         at("verifying against the source")
-        log_dir = LogDir(log_dir_path)
-        report = verify(spark, log_dir, [TOPIC], against=source)
+        report = verify(spark, LogDir(log_dir_path), [TOPIC], against=source)
+    return result.to_json(), report
+
+
+def _search_in_the_middle(log_dir: LogDir) -> Search:
+    """Return the search for the message in the middle of the longest partition."""
     readers = [log_dir.reader(found) for found in log_dir.topic(TOPIC).all_partitions()]
     reader = max(readers, key=lambda candidate: candidate.log_end_offset)
-    offset = reader.log_end_offset // 2
-    search = Search(reader, offset)
-    return Done(result.to_json(), report, search, search.run())
+    return Search(reader, reader.log_end_offset // 2)
 
 
-def _to_json(
-    done: Done, source: dict[str, Any], log_dir_path: Path, *, is_kept: bool
-) -> dict[str, Any]:
-    log_dir = LogDir(log_dir_path)
-    return {
-        "source": source,
-        "ingest": done.ingested,
-        "topic": describe_topic(log_dir, log_dir.topic(TOPIC)),
-        "verify": done.report.to_json(),
-        "find": found_json(done.search, done.found),
-        "log_dir": str(log_dir_path),
-        "kept": is_kept,
-    }
-
-
-def _screen(
-    done: Done, source: dict[str, Any], log_dir_path: Path, *, is_kept: bool
-) -> Iterator[str]:
+def _told(document: dict[str, Any], report: "Report", search: Search) -> Iterator[str]:
+    source = document["source"]
     made_up = ", made up" if source["generated"] else ""
-    yield f"== Source: {source['path']}, {count(source['bytes'], 'byte')}{made_up}"
-    yield "   Each line becomes a message; its key is the client address at its beginning."
-    yield ""
-    yield "== Spark ingest"
-    yield from ingest_lines(done.ingested)
-    yield ""
-    yield f"== Partitions of topic {TOPIC}"
-    yield from _partition_table(LogDir(log_dir_path))
-    yield ""
-    yield "== Spark verification against the source"
-    yield from done.report.to_lines(width())
-    yield ""
-    found = f"find {done.search.reader.topic_partition} {done.search.offset} --explain"
-    yield f"== One message, found: kminilog {found}"
-    yield from render_text(of_search(done.search), width=width())
-    yield ""
-    yield from _files(log_dir_path, is_kept)
+    find = f"find {search.reader.topic_partition} {search.offset} --explain"
+    return chapters(
+        [
+            f"== Source: {source['path']}, {count(source['bytes'], 'byte')}{made_up}",
+            "   Each line becomes a message; its key is the client address at its beginning.",
+        ],
+        ["== Spark ingest", *ingest_lines(document["ingest"])],
+        [f"== Partitions of topic {TOPIC}", *_partition_table(document["topic"]["partitions"])],
+        ["== Spark verification against the source", *report.to_lines(width())],
+        [
+            f"== One message, found: kminilog {find}",
+            *render_text(of_search(search), width=width()),
+        ],
+        _files(document),
+    )
 
 
-def _files(log_dir_path: Path, is_kept: bool) -> Iterator[str]:
-    yield f"== Files: {log_dir_path}"
-    if is_kept:
-        yield f"   go on with: kminilog --log-dir {log_dir_path} ls"
+def _index_and_retention(search: Search, found: Found) -> Iterator[str]:
+    """Yield how the index of the segment begins, and what retention would delete of the log."""
+    index = found.segment.index.path
+    first = decode_entries(index.read_bytes())[:_SHOWN_ENTRIES]
+    shown = ", ".join(f"{entry.relative_offset},{entry.position}" for entry in first)
+    yield f"== Index: {index.name} begins with the entries {shown}"
+    settings = TopicSettings(retention_ms=-1, retention_bytes=_RETENTION_BYTES)
+    expired = expired_segments(search.reader.segments(), settings, now_ms=0)
+    yield f"== Retention: with retention.bytes = {_RETENTION_BYTES}, `kminilog retain` would delete"
+    yield f"   {', '.join(segment.name for segment in expired)}, and no newer segment"
+
+
+def _files(document: dict[str, Any]) -> Iterator[str]:
+    yield f"== Files: {document['log_dir']}"
+    if document["kept"]:
+        yield f"   go on with: kminilog --log-dir {document['log_dir']} ls"
     else:
         yield "   removed now; `kminilog demo --keep DIR` keeps them"
         yield "   (make demo ARGS='--keep DIR')"
 
 
-def _partition_table(log_dir: LogDir) -> list[str]:
+def _partition_table(partitions: list[dict[str, Any]]) -> list[str]:
     rows = [
         (
             f"{TOPIC}-{partition['partition']}",
@@ -267,7 +251,7 @@ def _partition_table(log_dir: LogDir) -> list[str]:
             len(partition["segments"]),
             sum(segment["index_entries"] for segment in partition["segments"]),
         )
-        for partition in describe_topic(log_dir, log_dir.topic(TOPIC))["partitions"]
+        for partition in partitions
     ]
     return table(("partition", "offsets", "bytes", "segments", "index entries"), rows, width())
 

@@ -5,7 +5,7 @@ is the step-through `failover`, in short; with another partitioner than 0.8's, t
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import WatchedChance, example, json_option, refuse_given
-from kminilog.cli.shared.output import width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import chapters, show, width
 from kminilog.explain.failover import SWITCH, document, total
 from kminilog.explain.replays.failover import (
     DEFAULT_PARTITIONER,
@@ -68,20 +68,16 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
         look_in_current_directory()
     switches = ["on", "off"] if switch == "both" else [switch]
     replays = replayed_failovers(switches, on_failure, seed, partitioner)
-    if as_json:
-        write_document({"replays": [_fields(which, seen) for which, seen in replays.items()]})
-        return
-    for place, (which, seen) in enumerate(replays.items()):
-        if place:
-            write_line()
+
+    def told(which: str) -> Iterable[str]:
         if partitioner != DEFAULT_PARTITIONER:
-            write_lines(_figures(seen, f"{partitioner}, {SWITCH} {which}"))
-            continue
+            return _figures(replays[which], f"{partitioner}, {SWITCH} {which}")
+        shown = document(replays[which], is_switch_on=which == "on")
         acting = ("--seed", seed) if which == "on" else ("--on-failure", on_failure)
-        arguments = ("--switch", which, *acting)
-        write_lines(
-            render_short(document(seen, is_switch_on=which == "on"), arguments, width=width())
-        )
+        return render_short(shown, ("--switch", which, *acting), width=width())
+
+    whole = {"replays": [_fields(which, seen) for which, seen in replays.items()]}
+    show(whole, as_json, lambda _: chapters(*map(told, replays)))
 
 
 def replayed_failovers(
@@ -131,7 +127,7 @@ def _fields(which: str, seen: list[FailoverSecond]) -> dict[str, Any]:
             {
                 "second": second.second,
                 "event": second.event or None,
-                "partitions": {str(n): sent for n, sent in second.by_partition.items()},
+                "partitions": second.by_partition,
                 **second.report._asdict(),
                 "error": second.error or None,
             }

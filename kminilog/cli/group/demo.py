@@ -12,7 +12,7 @@ import click
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import Command, example, json_option
-from kminilog.cli.shared.output import width, write_document, write_lines
+from kminilog.cli.shared.output import show, width
 from kminilog.consumer.assignor_registry import ASSIGNORS, assignor_name
 from kminilog.explain.rebalance import document
 from kminilog.explain.replays.rebalance import (
@@ -63,30 +63,29 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
     """Replay three members that join, leave and hang, and show who reads what."""
     plan = DEFAULT_PLAN._replace(partitions=partitions)
     seconds = replayed_rebalance(strategy, plan, seed)
-    if as_json:
-        write_document(
-            {
-                "strategy": strategy,
-                "seconds": [_second_fields(second) for second in seconds],
-                "read_again": sum(second.read_again for second in seconds),
-            }
-        )
-    else:
-        arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
-        write_lines(
-            render_short(document(seconds, strategy=strategy, plan=plan), arguments, width=width())
-        )
+    whole = {
+        "strategy": strategy,
+        "seconds": [_fields(second) for second in seconds],
+        "read_again": sum(second.read_again for second in seconds),
+    }
+    arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
+    show(
+        whole,
+        as_json,
+        lambda _: render_short(
+            document(seconds, strategy=strategy, plan=plan), arguments, width=width()
+        ),
+    )
 
 
-def _second_fields(second: RebalanceSecond) -> dict[str, Any]:
-    readers = {str(n): reader for n, reader in second.reader_by_partition.items()}
+def _fields(second: RebalanceSecond) -> dict[str, Any]:
     return {
         "second": second.second,
         "event": second.event or None,
         "state": second.state,
         "generation": second.generation,
-        "reader_by_partition": readers,
-        "idle": list(second.idle),
+        "reader_by_partition": second.reader_by_partition,
+        "idle": second.idle,
         "read_again": second.read_again,
         "error": second.error or None,
     }

@@ -154,6 +154,14 @@ def show(document: Any, as_json: bool, view: Callable[[Any], Iterable[str]]) -> 
         write_lines(view(document))
 
 
+def chapters(*parts: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a story in several parts, with an empty line between two of them."""
+    for place, part in enumerate(parts):
+        if place:
+            yield ""
+        yield from part
+
+
 @contextmanager
 def failures_told(as_json: bool) -> Iterator[None]:
     """Write an error as a JSON document, too, if JSON is asked for; the error goes on.
