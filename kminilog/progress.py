@@ -4,6 +4,15 @@ What works calls a function with each step; it gets texts. Some of them are `Tas
 shows them knows the clock, and so how much time is left.
 """
 
+from collections.abc import Callable
+
+Progress = Callable[[str], object]
+"""What works tells its steps to."""
+
+
+def untold(step: str) -> None:
+    """Take a step that nobody waits for."""
+
 
 class TasksDone(str):
     """How many tasks of a step are done, and how many bytes that is; tasks are about equally large.

@@ -21,12 +21,9 @@ from pathlib import Path
 from kminilog.cluster.replica import Replica
 from kminilog.errors import KMiniLogError, LogDirError, LogDirLockedError, TopicExistsError
 from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.progress import Progress, untold
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
-from kminilog.storage.log_dir.partition_directories import (
-    Progress,
-    delete_directories,
-    holds_messages,
-)
+from kminilog.storage.log_dir.partition_directories import delete_directories, holds_messages
 from kminilog.storage.log_dir.writer import LogDirWriter
 from kminilog.storage.partition.cuts import truncate_log
 from kminilog.storage.segment.scan import PLAIN, SegmentScanner
@@ -133,7 +130,7 @@ class Broker:
         log_dir.close(cleanly=False)
 
     def create_topic(
-        self, topic: Topic, hosted: Iterable[TopicPartition], progress: Progress | None = None
+        self, topic: Topic, hosted: Iterable[TopicPartition], progress: Progress = untold
     ) -> None:
         """Create an empty topic, and open the replicas that this broker holds of it.
 
@@ -145,8 +142,7 @@ class Broker:
 
         def at(step: str) -> None:
             self._safe_point()
-            if progress:
-                progress(f"broker {self.node}: {step}")
+            progress(f"broker {self.node}: {step}")
 
         self._safe_point()
         log_dir = self._running

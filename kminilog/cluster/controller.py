@@ -42,7 +42,7 @@ from kminilog.errors import (
     UnknownTopicOrPartitionError,
 )
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir.partition_directories import Progress
+from kminilog.progress import Progress, untold
 from kminilog.storage.topics import Topic, with_topic_id
 from kminilog.system import SYSTEM_CHANCE
 
@@ -208,7 +208,7 @@ class Controller:
         self,
         topic: Topic,
         replication_factor: int = 1,
-        progress: Progress | None = None,
+        progress: Progress = untold,
         *,
         chance: Chance = SYSTEM_CHANCE,
     ) -> Topic:

@@ -4,12 +4,13 @@ A check of the storage and a comparison with a source make the same kind of repo
 on the JSON form, so it is a contract. Source: ours.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kminilog.errors import KMiniLogError
 from kminilog.pages import framed
+from kminilog.progress import Progress, untold
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
@@ -160,7 +161,7 @@ def verify_storage(
     *,
     partitioner: str | None = None,
     allow: Collection[str] = (),
-    progress: Callable[[str], None] = lambda line: None,
+    progress: Progress = untold,
     check_segment: CheckSegment = check_segment,
 ) -> Report:
     """Check all stored files of some topics, or of all topics, in one process; return the report.

@@ -52,8 +52,8 @@ from kminilog.jobs.source.description import (
 )
 from kminilog.jobs.source.selection import MissingRecords, read_missing, selected
 from kminilog.jobs.source.source_files import SourceFile, changed
+from kminilog.progress import Progress, untold
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir.partition_directories import Progress
 from kminilog.storage.log_dir.writer import LogDirWriter, check_undamaged
 from kminilog.storage.manifests import PARTITIONS, Manifest, StagedPartition
 from kminilog.storage.publish.publication import staging_path
@@ -145,7 +145,7 @@ def ingest_with(
     plan: str = "auto",
     max_rejected: int = 0,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
-    progress: Progress = lambda line: None,
+    progress: Progress = untold,
     warn: Callable[[str], None] = log_warning,
 ) -> IngestResult:
     """Append the records of a source to a topic, atomically; create the topic if there is none.

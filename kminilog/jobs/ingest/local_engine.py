@@ -6,7 +6,7 @@ the job is recognised.
 Source: ours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
-from kminilog.progress import TasksDone
+from kminilog.progress import Progress, TasksDone, untold
 from kminilog.storage.manifests import StagedPartition
 
 
@@ -26,7 +26,7 @@ class LocalIngest:
 
     name = "local"
 
-    def __init__(self, progress: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, progress: Progress = untold) -> None:
         """`progress` gets a line for each batch of records, and how much of the source is read."""
         self._progress = progress
 

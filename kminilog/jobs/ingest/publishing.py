@@ -21,7 +21,7 @@ from typing import TypeVar
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.jobs.ingest.job_writer import publishing_from
 from kminilog.jobs.ingest.runs import Moved
-from kminilog.storage.log_dir.partition_directories import Progress
+from kminilog.progress import Progress, untold
 from kminilog.storage.log_dir.writer import LogDirWriter, log_end_offsets
 from kminilog.storage.manifests import Manifest, StagedPartition, is_under_way
 from kminilog.storage.publish.publication import publish
@@ -50,7 +50,7 @@ def publish_staged(
     open_locked: Callable[[], LogDirWriter],
     committed: Callable[[LogDirWriter], Result | None],
     join_again: JoinAgain,
-    progress: Progress = lambda line: None,
+    progress: Progress = untold,
 ) -> StagedJob | Result:
     """Publish a job, and return it as it was published.
 

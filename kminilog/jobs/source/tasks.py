@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol, TypeVar
 
-from kminilog.progress import TasksDone
+from kminilog.progress import Progress, TasksDone, untold
 
 # ---- who runs tasks
 
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-Report = Callable[[str], object]
 
 
 class Tasks(Protocol):
@@ -53,7 +50,7 @@ class LocalTasks:
 
     cores = 1
 
-    def __init__(self, report: Report = lambda line: None) -> None:
+    def __init__(self, report: Progress = untold) -> None:
         self._report = report
 
     def map(

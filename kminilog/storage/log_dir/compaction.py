@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from kminilog.errors import KMiniLogError, LogDirError, in_words
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition
+from kminilog.progress import Progress, untold
 from kminilog.storage.durable_files import sync_all
 from kminilog.storage.files import naming, open_regular
 from kminilog.storage.log_dir.log_dir import LogDir
@@ -180,7 +181,7 @@ def compact(
     job_id: str,
     *,
     scanner: SegmentScanner = PLAIN,
-    progress: Callable[[str], object] = lambda line: None,
+    progress: Progress = untold,
 ) -> Compaction:
     """Join the small segments of a topic, all or none, and the manifests of its jobs.
 
@@ -261,7 +262,7 @@ def _stage_all(
     todo: Sequence[Joined],
     done: Compaction,
     scanner: SegmentScanner,
-    progress: Callable[[str], object],
+    progress: Progress,
 ) -> None:
     """Write joined segments in staging, and bring them to the disk; add to `done` what is valid."""
     log_dir = staging.parent.parent

@@ -10,7 +10,7 @@ Source: ours; Kafka: LogManager.
 
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,12 +25,10 @@ from kminilog.format.names import (
     segment_name,
     with_suffix,
 )
+from kminilog.progress import Progress, untold
 from kminilog.storage.changes import count_change
 from kminilog.storage.durable_files import check_real_directory, sync_all
 from kminilog.storage.files import sync
-
-Progress = Callable[[str], object]
-"""Takes a text that says how far a long call has come, for the user who waits."""
 
 MAX_AT_ONCE = 10_000
 """The most partitions that one call creates; more take minutes on some file systems."""
@@ -45,7 +43,7 @@ def make_directories(
     *,
     base_offset: int = 0,
     bare: Collection[TopicPartition] = (),
-    progress: Progress | None = None,
+    progress: Progress = untold,
 ) -> None:
     """Create the directory of each partition, with an empty segment named `base_offset`.
 
@@ -70,7 +68,7 @@ def make_directories(
     if in_the_way:
         count_change(log_dir)
     for number, partition in enumerate(partitions):
-        if progress and number and number % _PARTITIONS_BETWEEN_STEPS == 0:
+        if number and number % _PARTITIONS_BETWEEN_STEPS == 0:
             progress(f"{number:,} of {len(partitions):,} partitions")
         path = f"{log_dir}/{partition}"
         os.mkdir(path)
@@ -93,7 +91,7 @@ def holds_messages(directory: Path) -> bool:
         return True
 
 
-def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None = None) -> None:
+def delete_directories(log_dir: Path, topic: str, *, progress: Progress = untold) -> None:
     """Delete all directories that are named for partitions of a topic; needs no settings file.
 
     It renames each directory, then empties it: after a crash a partition is whole, or its name is
@@ -103,7 +101,7 @@ def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None =
     found = [(name, _partition_of(name, topic)) for name in os.listdir(log_dir)]
     own = [(name, partition) for name, partition in found if partition]
     for number, (name, partition) in enumerate(own):
-        if progress and number and number % _PARTITIONS_BETWEEN_STEPS == 0:
+        if number and number % _PARTITIONS_BETWEEN_STEPS == 0:
             progress(f"{number:,} of {len(own):,} partitions")
         path, deleted = f"{log_dir}/{name}", f"{log_dir}/{_deleted_name(partition)}"
         if os.path.islink(path):

@@ -24,6 +24,7 @@ from kminilog.errors import (
     typed,
 )
 from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.progress import Progress, untold
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.checkpoint import read_checkpoint, record_log_starts
@@ -31,11 +32,7 @@ from kminilog.storage.durable_files import replace_file
 from kminilog.storage.files import sync
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir.log_dir import LogDir, make_log_dir
-from kminilog.storage.log_dir.partition_directories import (
-    Progress,
-    delete_directories,
-    make_directories,
-)
+from kminilog.storage.log_dir.partition_directories import delete_directories, make_directories
 from kminilog.storage.manifests import forget_manifests, sweep_quarantine
 from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.partition.log_ends import LogEnds
@@ -144,7 +141,7 @@ class LogDirWriter(LogDir):
         *,
         base_offset: int = 0,
         bare: Collection[TopicPartition] = (),
-        progress: Progress | None = None,
+        progress: Progress = untold,
         chance: Chance = SYSTEM_CHANCE,
     ) -> Topic:
         """Create a topic with empty partitions, and return it; first messages get `base_offset`.
@@ -179,7 +176,7 @@ class LogDirWriter(LogDir):
         *,
         partitions: int | None = None,
         settings: TopicSettings | None = None,
-        progress: Progress | None = None,
+        progress: Progress = untold,
     ) -> Topic:
         """Add partitions or change settings, and return the changed topic.
 
@@ -210,7 +207,7 @@ class LogDirWriter(LogDir):
             self.release(topic_partition)
         return altered
 
-    def delete_topic(self, name: str, *, progress: Progress | None = None) -> None:
+    def delete_topic(self, name: str, *, progress: Progress = untold) -> None:
         """Delete a topic with all its messages and manifests, and its settings last.
 
         First it is marked for deletion: from then on nobody commits offsets of it. After a crash or

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from kminilog.jobs.source.tasks import LocalTasks, Tasks
+from kminilog.progress import Progress, untold
 from kminilog.verification.partition_checks import segment_check
 from kminilog.verification.summaries import CheckSegment
 
@@ -101,7 +102,7 @@ class LocalEngine(LocalTasks):
     def __init__(
         self,
         check: CheckSegment | None = None,
-        progress: Callable[[str], object] = lambda line: None,
+        progress: Progress = untold,
     ) -> None:
         """Check segments with `check`; `progress` gets a line for each partition and step."""
         super().__init__()

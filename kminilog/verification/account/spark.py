@@ -26,11 +26,11 @@ from kminilog.jobs.source.columns import AnyColumns, columns_of
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.places import RECORD_COLUMNS
 from kminilog.jobs.source.source_files import SourceFile
-from kminilog.jobs.source.tasks import Report as Progress
 from kminilog.jobs.spark.runtime.executor_checks import check_cluster
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.jobs.spark.runtime.session import own_session
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
+from kminilog.progress import Progress
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.account.engine import Found, Input, Numbered, Shuffle

@@ -21,7 +21,7 @@ from kminilog.jobs.ingest.runs import Moved, Staged, join_again
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import DATAFRAME, Source
 from kminilog.jobs.source.source_files import SourceFile
-from kminilog.jobs.source.tasks import Report
+from kminilog.progress import Progress
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir.writer import LogDirWriter, log_end_offsets
 from kminilog.storage.manifests import StagedPartition
@@ -38,7 +38,7 @@ class SparkIngest:
 
     name = "spark"
 
-    def __init__(self, spark: Session, progress: Report | None = None) -> None:
+    def __init__(self, spark: Session, progress: Progress | None = None) -> None:
         """Take a session, or a function that starts one when it is needed."""
         self._spark = spark
         self._progress = progress

@@ -42,9 +42,9 @@ from kminilog.jobs.source.description import Source, check_options
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.source_files import SourceFile
-from kminilog.jobs.source.tasks import Report
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules, watched
+from kminilog.progress import Progress
 from kminilog.storage.durable_files import replace_file
 from kminilog.storage.manifests import StagedPartition
 from kminilog.storage.publish.publication import sync_staged
@@ -104,7 +104,7 @@ def stage(
     files: Sequence[SourceFile],
     job: StagingJob,
     plan: str,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> Staged:
     """Write the records of a source in staging, and return what is there.
 

@@ -20,8 +20,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import InheritableThread, SparkContext, SparkStageInfo
 from pyspark.sql import SparkSession
 
-from kminilog.jobs.source.tasks import Report
-from kminilog.progress import TasksDone
+from kminilog.progress import Progress, TasksDone
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,7 +29,7 @@ Result = TypeVar("Result")
 class SparkTasks:
     """Runs tasks on the executors of a session."""
 
-    def __init__(self, spark: SparkSession, report: Report | None = None) -> None:
+    def __init__(self, spark: SparkSession, report: Progress | None = None) -> None:
         """`report` gets how far the steps are that have a name."""
         self._spark = spark
         self._report = report
@@ -75,7 +74,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 @contextmanager
 def watched(
-    spark: SparkSession, report: Report | None, step: str, size_bytes: int
+    spark: SparkSession, report: Progress | None, step: str, size_bytes: int
 ) -> Iterator[None]:
     """Report how many tasks are done of the Spark jobs that this thread starts in the block.
 
