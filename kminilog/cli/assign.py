@@ -58,7 +58,7 @@ _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
     default=[_DEFAULT],
     metavar="NAME",
     help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class. Give "
-    f"several to compare them.  [default: {_DEFAULT}]",
+    "several to compare them.",
 )
 @topic_counts_option(required=True)
 @click.option(

@@ -52,18 +52,11 @@ if TYPE_CHECKING:
 @click.option(
     "--partitioner",
     default="default-2.4",
-    show_default=True,
     metavar="NAME",
     help="Partitioner: its name (`kminilog partition --help` lists them), or your own class as "
     "package.module.Class.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed for the random choices of the partitioner.",
-)
+@click.option("--seed", type=int, default=0, help="Seed for the random choices of the partitioner.")
 @dialect_option
 @config_option("Setting of the topic, if it is created. Repeatable.")
 @click.option(
@@ -76,7 +69,6 @@ if TYPE_CHECKING:
     "--plan",
     type=click.Choice(["auto", "sorted", "runs"]),
     default="auto",
-    show_default=True,
     help="Plan for the work of Spark tasks: runs needs no shuffle, but twice the space in the log "
     "dir; sorted shuffles. The local engine always makes one run. All give the same files.",
 )
@@ -85,7 +77,6 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    show_default=True,
     help="How many records may be rejected before the job fails.",
 )
 @click.option(
@@ -102,7 +93,6 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=60_000,
     metavar="MS",
-    show_default=True,
     help="How long to wait for another writer of the log dir, at the beginning and to publish, in "
     "milliseconds; 0 does not wait.",
 )

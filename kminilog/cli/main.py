@@ -115,7 +115,11 @@ class CommandLine(click.Group):
     cls=CommandLine,
     invoke_without_command=True,
     epilog=example("kminilog topic create fruit --partitions 2"),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.option(
     "--log-dir",

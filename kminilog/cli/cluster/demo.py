@@ -32,27 +32,20 @@ from kminilog.text import count, table
     "--switch",
     type=click.Choice(["on", "off", "both"]),
     default="both",
-    show_default=True,
     help=f"Value of the setting {SWITCH}.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["go-on", "stop"]),
     default="go-on",
-    show_default=True,
     help="What the producer does after it has lost a message.",
 )
 @click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed for the random choice of substitute partitions.",
+    "--seed", type=int, default=0, help="Seed for the random choice of substitute partitions."
 )
 @click.option(
     "--partitioner",
     default=DEFAULT_PARTITIONER,
-    show_default=True,
     metavar="NAME",
     help="Partitioner: its name (`kminilog partition --help` lists them), or your own class as "
     "package.module.Class.",

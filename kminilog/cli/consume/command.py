@@ -91,7 +91,6 @@ def _to_format(text: str) -> str:
     "--offset",
     "start",
     default=EARLIEST,
-    show_default=True,
     type=_to_start,
     metavar="N|earliest|latest",
     help="Offset to start at. A number needs --partition, unless the topic has only one.",

@@ -22,13 +22,7 @@ _NUMBERS = re.compile(r"[\d, ]*")
 
 @click.command("init", epilog=example("kminilog course init term"))
 @click.argument("directory", type=OutputDirectory())
-@click.option(
-    "--weeks",
-    type=click.IntRange(1, _MOST_WEEKS),
-    default=14,
-    show_default=True,
-    help="Weeks of the term.",
-)
+@click.option("--weeks", type=click.IntRange(1, _MOST_WEEKS), default=14, help="Weeks of the term.")
 @course_options
 def init_command(directory: Path, weeks: int, catalogue: Catalogue) -> None:
     """Write a term plan, a roster and exam questions into DIRECTORY, for you to edit."""

@@ -84,7 +84,6 @@ _INDENT = "    "
     "--max-unpacked",
     type=click.IntRange(min=0),
     default=MAX_UNPACKED_BYTES,
-    show_default=True,
     metavar="BYTES",
     help="With --deep: limit on the decompressed size of one message.",
 )
@@ -97,6 +96,7 @@ _INDENT = "    "
     "line_format",
     type=click.Choice(["text", "kafka"]),
     default="text",
+    show_default=False,
     help="Output format; kafka prints exactly the lines of Kafka 0.8.2's DumpLogSegments.",
 )
 @json_option

@@ -30,7 +30,6 @@ def rebalance_options(command: Command) -> Command:
     strategy = click.option(
         "--strategy",
         default="range",
-        show_default=True,
         callback=lambda ctx, param, name: assignor_name(name),
         metavar="NAME",
         help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class.",
@@ -39,7 +38,6 @@ def rebalance_options(command: Command) -> Command:
         "--partitions",
         type=click.IntRange(1, 20),
         default=DEFAULT_PLAN.partitions,
-        show_default=True,
         metavar="N",
         help="Number of partitions of the topic.",
     )
@@ -57,7 +55,7 @@ def replayed_rebalance(strategy: str, plan: RebalancePlan, seed: int) -> list[Re
 
 @click.command("demo", epilog=example("kminilog group demo --strategy cooperative-sticky"))
 @rebalance_options
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed for the members' ids.")
+@click.option("--seed", type=int, default=0, help="Seed for the members' ids.")
 @json_option
 def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
     """Replay three members that join, leave and hang, and show who reads what."""

@@ -39,7 +39,7 @@ _PACKAGE = _ROOM.parents[1]
 
 @click.command("playground", epilog=example("kminilog playground --dir site"))
 @click.option("--dir", "directory", type=OutputDirectory(), required=True, help="Folder to write.")
-@click.option("--runtime", type=Path, default=_ARCHIVE, show_default=True, help=_FETCHED)
+@click.option("--runtime", type=Path, default=_ARCHIVE, help=_FETCHED)
 def command(directory: Path, runtime: Path) -> None:
     """Write a page that runs the engine in a browser.
 

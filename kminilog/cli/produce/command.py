@@ -101,7 +101,6 @@ class _Source(NamedTuple):
     "--on-failure",
     type=click.Choice(["stop", "go-on"]),
     default="stop",
-    show_default=True,
     help="What to do if a batch cannot be written: stop, or drop the batch, count it and go on.",
 )
 @click.option(

@@ -34,7 +34,6 @@ engine_option = click.option(
     "--engine",
     type=click.Choice(["auto", "local", "spark"]),
     default="auto",
-    show_default=True,
     help="Engine that does the work: this process (local) or Spark. auto takes this process for a "
     "source of up to 64 MiB; a compressed file counts eight times its size.",
 )

@@ -175,7 +175,6 @@ def topic_counts_option(
         multiple=True,
         required=required,
         default=default or None,
-        show_default=bool(default),
         metavar="T=N",
         callback=_to_topic_counts,
         help="Topic and its number of partitions. Repeatable.",

@@ -18,7 +18,6 @@ _READING = (
         "source_format",
         type=click.Choice(["text", "csv", "json", "parquet", "kcat", "kminilog"]),
         default="text",
-        show_default=True,
         help="Format of the source. kcat: what `kcat -J` has printed; kminilog: DIR:TOPIC, a topic "
         "of another log dir.",
     ),

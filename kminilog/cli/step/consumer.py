@@ -23,17 +23,10 @@ from kminilog.format.dialect import DOCUMENTED, Dialect
     "members",
     multiple=True,
     default=("C2", "C0", "C1"),
-    show_default=True,
     metavar="M",
     help="Member, in the order in which they joined. Repeatable.",
 )
-@click.option(
-    "--joining",
-    default="C3",
-    show_default=True,
-    metavar="M",
-    help="Member that joins afterwards.",
-)
+@click.option("--joining", default="C3", metavar="M", help="Member that joins afterwards.")
 def range(topics: dict[str, int], members: tuple[str, ...], joining: str) -> Document:
     """Share out partitions by range, multiple and round robin; then a member joins."""
     from kminilog.course.steps.range import document
@@ -64,7 +57,6 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
 @click.option(
     "--key-separator",
     default=":",
-    show_default=True,
     metavar="S",
     type=to_separator,
     help="Separator: the text before its first occurrence in the line is the key.",
@@ -73,7 +65,6 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     "--partitions",
     type=click.IntRange(1, 20),
     default=3,
-    show_default=True,
     metavar="N",
     help="Number of partitions of the topic.",
 )

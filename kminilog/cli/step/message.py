@@ -15,11 +15,7 @@ from kminilog.text import numbered
 
 _key_option = click.option("--key", metavar="TEXT", help="Key of the message; none by default.")
 _value_option = click.option(
-    "--value",
-    metavar="TEXT",
-    default="message1",
-    show_default=True,
-    help="Value of the message, as text.",
+    "--value", metavar="TEXT", default="message1", help="Value of the message, as text."
 )
 _dialect_option = dialect_option(KAFKA)
 
@@ -105,13 +101,9 @@ def docs_vs_bytes(key: str | None, value: str) -> Document:
     "Compare what is null with what is empty, as key and as value.",
     shows="kminilog step null-or-empty --dialect documented",
 )
-@click.option("--key", metavar="TEXT", default="k", show_default=True, help="Key to compare with.")
+@click.option("--key", metavar="TEXT", default="k", help="Key to compare with.")
 @click.option(
-    "--value",
-    metavar="TEXT",
-    default="v",
-    show_default=True,
-    help="Value of the messages that show the keys.",
+    "--value", metavar="TEXT", default="v", help="Value of the messages that show the keys."
 )
 @_dialect_option
 def null_or_empty(key: str, value: str, dialect: Dialect) -> Document:

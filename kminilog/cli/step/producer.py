@@ -22,7 +22,6 @@ _KEY = "TT0124"
     "--partitions",
     type=click.IntRange(min=1),
     default=15,
-    show_default=True,
     metavar="N",
     help="Number of partitions.",
 )
@@ -39,18 +38,12 @@ def murmur2(key: str | None, hex_key: bytes | None, partitions: int) -> Document
 
 @scene("sticky", "Compare how partitioners spread twelve records.", shows="kminilog step sticky")
 @click.option(
-    "--partitions",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Number of partitions.",
+    "--partitions", type=click.IntRange(min=1), default=4, metavar="N", help="Number of partitions."
 )
 @click.option(
     "--batch-bytes",
     type=click.IntRange(0, INT32_MAX),
     default=78,
-    show_default=True,
     metavar="N",
     help="Size of a full batch: batch.size.",
 )
@@ -92,7 +85,6 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     "--total",
     type=click.IntRange(min=1),
     default=256,
-    show_default=True,
     metavar="N",
     help="Size of the pool in bytes: buffer.memory.",
 )
@@ -100,7 +92,6 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     "--batch",
     type=click.IntRange(min=1),
     default=64,
-    show_default=True,
     metavar="N",
     help="Size in bytes of a buffer that the pool keeps for reuse: batch.size.",
 )
@@ -116,14 +107,12 @@ def buffer_pool(total: int, batch: int) -> Document:
     "--switch",
     type=click.Choice(["on", "off"]),
     default="off",
-    show_default=True,
     help="Value of the setting send.switch.broker.enable.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["go-on", "stop"]),
     default="go-on",
-    show_default=True,
     help="What the producer does after it has lost a message.",
 )
 def failover(switch: str, on_failure: str, seed: int) -> Document:

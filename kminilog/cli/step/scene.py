@@ -160,7 +160,6 @@ def dialect_option(default: Dialect) -> Callable[[Scene], Scene]:
         "--dialect",
         type=click.Choice(list(DIALECTS)),
         default=default.name,
-        show_default=True,
         callback=lambda ctx, param, name: DIALECTS[name],
         help="Dialect: the message format, and the rule that names segments.",
     )
@@ -245,16 +244,13 @@ def _from_step_option() -> click.Option:
         ["--from-step"],
         type=click.IntRange(min=1),
         default=1,
-        show_default=True,
         metavar="N",
         help="Number of the first step to show. With --json, all steps are printed.",
     )
 
 
 def _seed_option() -> click.Option:
-    return click.Option(
-        ["--seed"], type=int, default=0, show_default=True, help="Seed for the random generator."
-    )
+    return click.Option(["--seed"], type=int, default=0, help="Seed for the random generator.")
 
 
 def _made_by(decorator: Callable[[Callable[[], None]], Any]) -> click.Parameter:

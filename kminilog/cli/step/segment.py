@@ -17,12 +17,7 @@ _dialect_option = dialect_option(DOCUMENTED)
 )
 @click.argument("messages", nargs=-1, metavar="[LINE]...")
 @click.option(
-    "--segment-bytes",
-    type=int,
-    default=128,
-    show_default=True,
-    metavar="N",
-    help="Largest .log file, in bytes.",
+    "--segment-bytes", type=int, default=128, metavar="N", help="Largest .log file, in bytes."
 )
 @_dialect_option
 def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: Dialect) -> Document:
@@ -49,7 +44,6 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: Dialect)
     "--interval",
     type=int,
     default=248,
-    show_default=True,
     metavar="N",
     help="Value of index.interval.bytes: a message gets an entry if it begins more than N bytes "
     "after the last indexed one.",
@@ -58,7 +52,6 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: Dialect)
     "--count",
     type=click.IntRange(min=1),
     default=14,
-    show_default=True,
     metavar="N",
     help="Number of messages, at most 100.",
 )
@@ -83,7 +76,6 @@ def sparse_index(interval: int, count: int, dialect: Dialect) -> Document:
     "--cut",
     type=click.IntRange(min=0),
     default=20,
-    show_default=True,
     metavar="BYTE",
     help="Byte of the last message at which the process dies.",
 )
@@ -104,7 +96,6 @@ def torn_tail(cut: int, dialect: Dialect) -> Document:
     "--damage",
     type=click.Choice(["missing", "short", "wrong"]),
     default="wrong",
-    show_default=True,
     help="Damage: no file, a file that ends inside an entry, or an entry that points elsewhere.",
 )
 @_dialect_option
