@@ -11,7 +11,7 @@ from kminilog.cli.shared.engines import engine_for, engine_option, master_option
 from kminilog.cli.shared.interrupts import interruptible_anywhere, interruptible_call
 from kminilog.cli.shared.named_files import InputFile
 from kminilog.cli.shared.options import config_option, dialect_option, example, json_option
-from kminilog.cli.shared.output import failures_told, warn, write_document, write_lines
+from kminilog.cli.shared.output import failures_told, show, warn
 from kminilog.cli.shared.progress import progress_option, working
 from kminilog.cli.shared.source_options import (
     reading_options,
@@ -159,10 +159,7 @@ def command(
     with failures_told(as_json):
         ingest = _ingest_here if engine_for(engine, source, master) == "local" else _ingest_by_spark
         done = ingest(log_dir_path, source, master, progress_format == "json", **options)
-    if as_json:
-        write_document(done.to_json())
-    else:
-        write_lines(ingest_lines(done.to_json()))
+    show(done.to_json(), as_json, ingest_lines)
     return 1 if done.cut_off else 0
 
 
