@@ -13,9 +13,10 @@ from anywhere else. Source: ours.
 
 import re
 from base64 import b64encode
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kminilog.text import agreeing, count, printable
 
@@ -23,9 +24,41 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+Item = TypeVar("Item")
 
 PAGE_BYTES = 400_000
 """How long a page should be, at most."""
+
+
+class PageLimits(NamedTuple):
+    """How many of each thing a page shows: of segments, those of a partition, and so on.
+
+    Of `opened` segments of a partition, it shows so many `messages`.
+    """
+
+    topics: int
+    partitions: int
+    segments: int
+    groups: int
+    findings: int
+    opened: int
+    messages: int
+
+
+LIMITS = (
+    PageLimits(20, 4, 3, groups=1, findings=1, opened=1, messages=1),
+    PageLimits(50, 10, 5, groups=2, findings=2, opened=1, messages=2),
+    PageLimits(50, 20, 5, groups=2, findings=2, opened=1, messages=2),
+    PageLimits(100, 25, 5, groups=3, findings=5, opened=1, messages=3),
+    PageLimits(200, 50, 5, groups=3, findings=10, opened=1, messages=3),
+    PageLimits(500, 100, 10, groups=5, findings=20, opened=1, messages=4),
+    PageLimits(500, 200, 20, groups=10, findings=50, opened=2, messages=5),
+    PageLimits(500, 200, 50, groups=20, findings=100, opened=3, messages=8),
+    PageLimits(500, 200, 100, groups=50, findings=500, opened=8, messages=12),
+    PageLimits(500, 200, 500, groups=50, findings=500, opened=24, messages=24),
+    PageLimits(500, 2_000, 500, groups=50, findings=500, opened=100, messages=60),
+)
+"""From the strictest to the most generous."""
 
 
 def render(template: str, **values: object) -> str:
@@ -50,6 +83,31 @@ def framed(page: str, height: str = "32rem") -> str:
     """
     style = f"width: 100%; height: {height}; border: 0"
     return f"<iframe srcdoc='{_srcdoc(page)}' sandbox='allow-scripts' style='{style}'></iframe>"
+
+
+def as_much_as_fits(page_of: Callable[[PageLimits, bool], str]) -> str:
+    """Return the most generous page that is not too long.
+
+    `page_of` makes one within limits. If it is too long even within the strictest ones, it gets
+    False in a second call, so that the page can say so.
+    """
+    page = ""
+    for limits in LIMITS:
+        longer = page_of(limits, True)
+        if is_too_long(longer):
+            break
+        page = longer
+    return page or page_of(LIMITS[0], False)
+
+
+def wrong_first(items: Sequence[Item], most: int, is_wrong: Callable[[Item], object]) -> list[Item]:
+    """Return so many of the items, in their order: those that are wrong first of all.
+
+    >>> wrong_first("abCd", 2, str.isupper)
+    ['a', 'C']
+    """
+    order = sorted(range(len(items)), key=lambda slot: not is_wrong(items[slot]))
+    return [items[slot] for slot in sorted(order[:most])]
 
 
 def is_too_long(page: str) -> bool:

@@ -10,10 +10,12 @@ The template is report.html (pages.py), where all words stand that depend on no 
 keys may hold any characters; they stay text. The page is valid XML as well as HTML. Source: ours.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
-from kminilog.pages import grouped, is_too_long, render
+from kminilog.pages import PageLimits, as_much_as_fits, grouped, render, wrong_first
 from kminilog.text import agreeing, count, noun
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
@@ -23,12 +25,9 @@ _VERDICTS = {
     "ok": "What was checked is in order.",
     "partial": "Nothing was found, but something that was asked could not be checked.",
 }
-_SHOWN_SEGMENTS = 6  # more are folded
-# How many partitions, segments, and samples of each class a page shows: the first that fits.
-_LIMITS = ((2_000, 20_000, 20), (200, 1_000, 20), (100, 300, 10), (50, 100, 3), (10, 20, 1))
+_FEW_SEGMENTS = 6  # more are folded
+_SEGMENTS_OF_EACH = 5  # so many for each partition are shown on average
 Json = Mapping[str, Any]
-_Limits = tuple[int, int, int]
-Item = TypeVar("Item")
 BytesOf = Callable[[Finding], Sequence[object]]
 """Returns the bytes of a sample, as bytes.html shows them."""
 
@@ -40,42 +39,6 @@ class ReportOrigin(NamedTuple):
     version: str
     directory: str
     command: str
-
-
-class SampleMark(NamedTuple):
-    """Where in the offsets of a partition a sample is, in percent, and what it is."""
-
-    severity: str
-    left: float
-    title: str
-
-
-class PartitionBar(NamedTuple):
-    """A partition of a report; its `width` is its size, in percent of the largest one's."""
-
-    name: str
-    held: str
-    offsets: str
-    size_bytes: int
-    width: float
-    marks: list[SampleMark]
-
-
-class TopicParts(NamedTuple):
-    """A topic of a report: the mean size, in percent of the largest, and rows by segment names.
-
-    It has `part_count` partitions and `segment_count` segments, not all of which may be shown;
-    `wrong_count` of the segments have findings.
-    """
-
-    name: str
-    skew: str
-    at_mean: float
-    parts: list[PartitionBar]
-    segments: list[tuple[str, Json]]
-    part_count: int
-    segment_count: int
-    wrong_count: int
 
 
 def render_html(
@@ -90,24 +53,19 @@ def render_html(
     >>> "is in order" in page, "<u>" in page, "&lt;u&gt;" in page
     (True, False, True)
     """
-    for limits in _LIMITS:
-        page = _rendered(results, bytes_of, made, limits, fits=True)
-        if not is_too_long(page):
-            return page
-    return _rendered(results, bytes_of, made, _LIMITS[-1], fits=False)
+    return as_much_as_fits(partial(_rendered, results, bytes_of, made))
 
 
 def _rendered(
-    results: Results, bytes_of: BytesOf, made: ReportOrigin | None, limits: _Limits, *, fits: bool
+    results: Results, bytes_of: BytesOf, made: ReportOrigin | None, limits: PageLimits, fits: bool
 ) -> str:
-    most_partitions, most_segments, most_samples = limits
-    shown = _worst_first(results.partitions, lambda one: one, most_partitions)
+    shown = wrong_first(results.partitions, limits.partitions, _finding_count)
     rows = [
-        (f"{_name(part)}/{row['segment']}", row)
+        {**row, "topic": part["topic"], "partition": part["partition"]}
         for part in results.partitions
         for row in part.get("segments", ())
     ]
-    shown_rows = _worst_first(rows, lambda one: one[1], most_segments)
+    shown_rows = wrong_first(rows, limits.partitions * _SEGMENTS_OF_EACH, _finding_count)
     names = results.scope.get("topics", [])
     return render(
         "report.html",
@@ -126,13 +84,18 @@ def _rendered(
         ),
         bytes_of=bytes_of,
         has_samples_only=any(found.total > len(found.samples) for found in results.found()),
-        most_samples=most_samples,
-        parts_of_topics=list(_topics(results, shown, shown_rows)),
+        most_samples=limits.findings,
+        partitions=_by_topic(results.partitions),
+        shown_partitions=_by_topic(shown),
+        segments=_by_topic(rows),
+        shown_segments=_by_topic(shown_rows),
+        few_segments=_FEW_SEGMENTS,
+        totals=totals,
+        marks_of=partial(_marks, results),
         left_out=[
             (len(results.partitions) - len(shown), "partition"),
             (len(rows) - len(shown_rows), "segment"),
         ],
-        shown_segments=_SHOWN_SEGMENTS,
     )
 
 
@@ -189,53 +152,23 @@ def _missing(results: Results) -> str:
     return f"{of_all} {agreeing('are', missing)} missing. "
 
 
-def _worst_first(items: Sequence[Item], row_of: Callable[[Item], Json], most: int) -> list[Item]:
-    """Return so many of the items, in their order; those with findings before the others."""
-    order = sorted(range(len(items)), key=lambda slot: not row_of(items[slot])["finding_count"])
-    return [items[slot] for slot in sorted(order[:most])]
+def _finding_count(row: Json) -> int:
+    return int(row["finding_count"])
 
 
-def _topics(
-    results: Results, shown: Sequence[Json], rows: Sequence[tuple[str, Json]]
-) -> Iterator[TopicParts]:
-    """Yield the topics with the partitions and the rows of segments that are shown."""
-    for topic in dict.fromkeys(part["topic"] for part in shown):
-        parts = [part for part in results.partitions if part["topic"] == topic]
-        largest = max(part["size_bytes"] for part in parts)
-        mean = sum(part["size_bytes"] for part in parts) / len(parts)
-        skew = f", the largest is {largest / mean:.2f} times the mean" if mean else ""
-        at_mean = 100 * mean / max(largest, 1)
-        drawn = [_part(results, part, max(largest, 1)) for part in shown if part["topic"] == topic]
-        names = set(map(_name, parts))
-        own = [one for one in rows if one[0].rpartition("/")[0] in names]
-        found = [row["finding_count"] for part in parts for row in part.get("segments", ())]
-        counts = (len(parts), len(found), sum(map(bool, found)))
-        yield TopicParts(topic, skew, at_mean, drawn, own, *counts)
+def _by_topic(rows: Iterable[Json]) -> Mapping[str, list[Json]]:
+    found: dict[str, list[Json]] = defaultdict(list)
+    for row in rows:
+        found[row["topic"]].append(row)
+    return found
 
 
-def _name(part: Json) -> str:
-    return f"{part['topic']}-{part['partition']}"
-
-
-def _part(results: Results, part: Json, largest: int) -> PartitionBar:
-    start, end = part["log_start_offset"], part["log_end_offset"]
-    held = [f"{grouped(value)} {unit}" for value, unit in reversed(totals([part])[1:])]
-    return PartitionBar(
-        name=_name(part),
-        held=", ".join(held),
-        offsets=f"offsets {start} to {end - 1}" if end > start else "no offsets",
-        size_bytes=part["size_bytes"],
-        width=100 * part["size_bytes"] / largest,
-        marks=list(_marks(results, part)),
-    )
-
-
-def _marks(results: Results, part: Json) -> Iterator[SampleMark]:
+def _marks(results: Results, part: Json) -> Iterator[tuple[str, float, str]]:
+    """Yield the samples in a partition: severity, place in the offsets in percent, what it is."""
     start, end = part["log_start_offset"], part["log_end_offset"]
     for found in results.found():
         for sample in found.samples:
             is_here = (sample.topic, sample.partition) == (part["topic"], part["partition"])
             if is_here and sample.offset is not None:
                 share = (sample.offset - start) / max(end - start, 1)
-                title = f"{found.kind}: {sample.place}"
-                yield SampleMark(found.rank, 100 * min(max(share, 0), 1), title)
+                yield found.rank, 100 * min(max(share, 0), 1), f"{found.kind}: {sample.place}"

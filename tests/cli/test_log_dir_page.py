@@ -9,9 +9,9 @@ from kminilog.cli.ls.look import (
     SegmentContents,
     SegmentLook,
 )
-from kminilog.cli.ls.page import LIMITS, render_log_dir
+from kminilog.cli.ls.page import render_log_dir
 from kminilog.explain.page import BytesTable, FieldRow
-from kminilog.pages import PAGE_BYTES
+from kminilog.pages import LIMITS, PAGE_BYTES
 from tests.support.cli.looked_at import (
     lane_words,
     of_class,

@@ -11,47 +11,17 @@ fit, it says so. The template is log_dir.html (pages.py). Source: ours.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
 from kminilog.cli.ls.lanes import Lane, density, lanes
 from kminilog.cli.ls.look import ContentsOf, LogDirLook, PartitionLook, SegmentLook
-from kminilog.pages import counted, is_too_long, render
+from kminilog.pages import PageLimits, as_much_as_fits, counted, render, wrong_first
 from kminilog.text import count
 
 _FEW_PARTITIONS = 6  # so many are unfolded
 _FEW_FINDINGS = 3  # of so many, the bytes are unfolded
-
-
-class PageLimits(NamedTuple):
-    """How many of each thing a page shows: of segments, those of a partition, and so on.
-
-    Of `opened` segments of a partition, it shows so many `messages`.
-    """
-
-    topics: int
-    partitions: int
-    segments: int
-    groups: int
-    findings: int
-    opened: int
-    messages: int
-
-
-LIMITS = (
-    PageLimits(20, 4, 3, groups=1, findings=1, opened=1, messages=1),
-    PageLimits(50, 10, 5, groups=2, findings=2, opened=1, messages=2),
-    PageLimits(50, 20, 5, groups=2, findings=2, opened=1, messages=2),
-    PageLimits(100, 25, 5, groups=3, findings=5, opened=1, messages=3),
-    PageLimits(200, 50, 5, groups=3, findings=10, opened=1, messages=3),
-    PageLimits(500, 100, 10, groups=5, findings=20, opened=1, messages=4),
-    PageLimits(500, 200, 20, groups=10, findings=50, opened=2, messages=5),
-    PageLimits(500, 200, 50, groups=20, findings=100, opened=3, messages=8),
-    PageLimits(500, 200, 100, groups=50, findings=500, opened=8, messages=12),
-    PageLimits(500, 200, 500, groups=50, findings=500, opened=24, messages=24),
-    PageLimits(500, 200, 500, groups=50, findings=500, opened=100, messages=60),
-)
-"""From the strictest to the most generous."""
 
 
 class ShownPartition(NamedTuple):
@@ -104,18 +74,10 @@ class TopicPart(NamedTuple):
 
 def render_log_dir(look: LogDirLook, contents_of: ContentsOf = lambda *asked: None) -> str:
     """Return the page as text; `contents_of` reads the messages that it shows."""
-    page = ""
-    for limits in LIMITS:
-        longer = _rendered(look, contents_of, limits)
-        if page and is_too_long(longer):
-            break
-        page = longer
-    return _rendered(look, contents_of, LIMITS[0], fits=False) if is_too_long(page) else page
+    return as_much_as_fits(partial(_rendered, look, contents_of))
 
 
-def _rendered(
-    look: LogDirLook, contents_of: ContentsOf, limits: PageLimits, *, fits: bool = True
-) -> str:
+def _rendered(look: LogDirLook, contents_of: ContentsOf, limits: PageLimits, fits: bool) -> str:
     topics = list(_topics(look, limits))
     shown = sum(len(topic.shown) for topic in topics)
     rest = (
@@ -142,8 +104,8 @@ def _rendered(
 
 def _topics(look: LogDirLook, limits: PageLimits) -> Iterator[TopicPart]:
     """Yield the topics; of all partitions those with findings are shown first of all."""
-    order = sorted(look.partitions, key=lambda one: one.severity == "ok")
-    names = {one.name for one in order[: limits.partitions]}
+    drawn = wrong_first(look.partitions, limits.partitions, lambda one: one.severity != "ok")
+    names = {one.name for one in drawn}
     for name, partitions in groupby(look.partitions, key=lambda one: one.topic):
         parts = list(partitions)
         shown = [_shown(one, limits) for one in parts if one.name in names]
@@ -154,8 +116,8 @@ def _shown(look: PartitionLook, limits: PageLimits) -> ShownPartition:
     """Return a partition as it is shown; of all segments those with findings are opened first."""
     if look.failure:
         return ShownPartition(look, (), {})
-    order = sorted(enumerate(look.segments, start=1), key=lambda one: not one[1].finding_count)
-    opened = dict(sorted(order[: limits.opened]))
+    numbered = list(enumerate(look.segments, start=1))
+    opened = dict(wrong_first(numbered, limits.opened, lambda one: one[1].finding_count))
     drawn = lanes(look, opened.values(), limits.segments, limits.groups, limits.findings)
     return ShownPartition(look, list(drawn), opened)
 
