@@ -9,13 +9,15 @@ values may be hostile; they stay text. Source: ours.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from kminilog.explain.document import (
     Ask,
     ByteRange,
     Document,
+    Field,
+    File,
     Picture,
     Step,
     compact,
@@ -120,9 +122,10 @@ def render_beside(left: Document, right: Document, from_step: int = 1) -> str:
     return render("beside.html", sides=sides, from_step=from_step)
 
 
-def bytes_in_focus(document: Document) -> list[BytesTable]:
-    """Return the bytes in focus at the last step, for another page."""
-    return _tables(document, document.steps[-1].focus)
+def bytes_table(part: File, fields: Iterable[Field]) -> BytesTable:
+    """Return all bytes of a file, or of a part of one, for another page."""
+    document = Document("", "", (part,), tuple(fields), ())
+    return _tables(document, [ByteRange(part.name, part.start, part.end)])[0]
 
 
 def framed_page(document: Document) -> str:

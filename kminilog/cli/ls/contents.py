@@ -11,11 +11,11 @@ from functools import cache
 
 from kminilog.cli.ls.look import ContentsOf, MessageLook, SegmentContents, messages_said
 from kminilog.errors import KMiniLogError
-from kminilog.explain.document import ByteRange, Document, Field
+from kminilog.explain.document import ByteRange, Field, File
 from kminilog.explain.drawing import drawn
 from kminilog.explain.field_layout import index_fields, message_fields
-from kminilog.explain.page import BytesTable, bytes_in_focus
-from kminilog.explain.recording import Recording
+from kminilog.explain.file_pictures import files_picture
+from kminilog.explain.page import BytesTable, bytes_table
 from kminilog.explain.stretches import Stretch, read_range, stretches
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition, parse_topic_partition
@@ -61,7 +61,7 @@ def contents_of(reader: Callable[[TopicPartition], PartitionReader]) -> Contents
 def _contents(
     segment: Segment, window: Sequence[Stretch], near: int | None, count: int
 ) -> SegmentContents:
-    log = segment.log_path
+    log, index = segment.log_path, segment.index.path
     start, end = (window[0].start, window[-1].end) if window else (0, 0)
     rest = segment.file_bytes - (end - start)
     words = ["dump", str(log)] if start else ["dump", str(log), "--at", str(end)]
@@ -70,23 +70,34 @@ def _contents(
     )
     if not window:
         return SegmentContents(log.name, None, (), None, 0, rest, command)
-    document = _document(segment, window, near)
-    tables = bytes_in_focus(document)
-    messages, entries = tables[: len(window)], tables[len(window) :]
-    picture = document.steps[0].state.picture
-    looks = tuple(_message(*one) for one in zip(window, messages, strict=True))
+    shown_end = min(end, start + _MOST_BYTES)
+    data = read_range(log, start, shown_end)
+    if len(data) < shown_end - start:
+        raise ValueError(f"{log} was cut meanwhile")
+    fields: list[Field] = []
+    messages = []
+    for one in window:
+        part = data[one.start - start : one.end - start]
+        own = message_fields(log.name, segment.dialect, one.start, part)
+        table = bytes_table(File(log.name, part, one.start, segment.file_bytes), own)
+        messages.append(_message(one, table))
+        fields += own
+    files = [File(log.name, data, start, segment.file_bytes)]
+    entries = None
+    if found := b"" if start else _entries(segment, shown_end):
+        files.append(File(index.name, found, 0, len(found)))
+        own = index_fields(index.name, found)
+        entries = bytes_table(files[-1], own)
+        fields += own
+    wrong = [one for one in window if one.damage or one.start == near]
+    damaged = [ByteRange(log.name, one.start, one.end) for one in wrong]
+    picture = files_picture(files, fields, {file.name: file.end for file in files}, (), damaged)
     if picture:
-        note = f"{messages_said(looks)}, {counted(end - start, 'byte')}"
+        note = f"{messages_said(messages)}, {counted(end - start, 'byte')}"
         lanes = (picture.lanes[0]._replace(note=note), *picture.lanes[1:])
         picture = picture._replace(lanes=lanes)
     return SegmentContents(
-        log.name,
-        picture and drawn(picture),
-        looks,
-        entries[0] if entries else None,
-        start,
-        rest,
-        command,
+        log.name, picture and drawn(picture), tuple(messages), entries, start, rest, command
     )
 
 
@@ -126,32 +137,6 @@ def _start(segment: Segment, near: int) -> int:
     places = [one.position for one in segment.index.entries() if one.position < near - _NEAR_BYTES]
     is_true = places and message_at(segment.dialect, segment.log_path, places[-1])
     return places[-1] if is_true else 0
-
-
-def _document(segment: Segment, window: Sequence[Stretch], near: int | None) -> Document:
-    """Return a document: the first step has the picture, the last one the bytes in focus.
-
-    These are the bytes of each message, then those of the index entries, if there are some.
-    """
-    name, start = segment.log_path.name, window[0].start
-    end = min(window[-1].end, start + _MOST_BYTES)
-    data = read_range(segment.log_path, start, end)
-    fields: list[Field] = []
-    for one in window:
-        own = data[one.start - start : one.end - start]
-        fields += message_fields(name, segment.dialect, one.start, own)
-    recording = Recording("segment", segment.name)
-    recording.file(name, data, fields, start=start, size_bytes=segment.file_bytes)
-    damaged = (one for one in window if one.damage or one.start == near)
-    recording.damaged = [ByteRange(name, one.start, one.end) for one in damaged]
-    focus = [ByteRange(name, one.start, min(one.end, end)) for one in window]
-    if entries := b"" if start else _entries(segment, end):
-        index = segment.index.path.name
-        recording.file(index, entries, index_fields(index, entries))
-        focus.append(ByteRange(index, 0, len(entries)))
-    recording.step("The picture.")
-    recording.step("The bytes.", focus=focus)
-    return recording.document()
 
 
 def _entries(segment: Segment, end: int) -> bytes:

@@ -8,13 +8,13 @@ it has changed or gone meanwhile, nothing is shown. Source: ours.
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from kminilog.errors import KMiniLogError
-from kminilog.explain.document import ByteRange
+from kminilog.explain.document import File
 from kminilog.explain.field_layout import index_fields, message_fields
-from kminilog.explain.page import BytesTable, bytes_in_focus
-from kminilog.explain.recording import Recording
+from kminilog.explain.page import BytesTable, bytes_table
 from kminilog.explain.stretches import read_range
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KEY_START, SIZE_END
@@ -30,6 +30,7 @@ _SHOWN_ENTRIES_BYTES = 2 * ENTRY_SIZE_BYTES
 def damaged_bytes(log_dir: LogDir) -> Callable[[Finding], list[BytesTable]]:
     """Return what gives the bytes of a finding; none of one without a known byte. O(1)."""
 
+    @cache
     def tables(finding: Finding) -> list[BytesTable]:
         if finding.position is None or finding.segment is None:
             return []
@@ -59,10 +60,7 @@ def _tables(log_dir: LogDir, finding: Finding, base_offset: int, start: int) -> 
     else:
         data = data[: _length_bytes(data)]  # what follows belongs to the next message
         fields = message_fields(name, log_dir.topic(partition.topic).dialect, start, data)
-    recording = Recording("bytes", name)
-    recording.file(name, data, fields, start=start, size_bytes=start + len(data))
-    recording.step(finding.kind, focus=[ByteRange(name, start, start + len(data))])
-    return bytes_in_focus(recording.document())
+    return [bytes_table(File(name, data, start, start + len(data)), fields)]
 
 
 def _first_difference(finding: Finding) -> tuple[str, int] | None:
@@ -94,10 +92,7 @@ def _around(
                 text = data[low - start : high - start].decode(errors="backslashreplace")
                 value = text if field.kind in ("key", "value") else None  # no number of a part
             shown.append(field._replace(start=low, end=high, value=value))
-    recording = Recording("bytes", path.name)
-    recording.file(path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end)
-    recording.step("altered", focus=[ByteRange(path.name, begin, end)])
-    return bytes_in_focus(recording.document())
+    return [bytes_table(File(path.name, data[begin - start : end - start], begin, end), shown)]
 
 
 def _length_bytes(data: bytes) -> int:
