@@ -6,10 +6,9 @@ why. Source: ours.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kminilog.cli.ls.contents import contents_of
 from kminilog.cli.ls.look import (
@@ -22,7 +21,7 @@ from kminilog.cli.ls.look import (
     PartitionLook,
     SegmentLook,
 )
-from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets
+from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.shared.interrupts import interruptible, interruptible_anywhere
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.topic_files import describe_partition
@@ -30,9 +29,7 @@ from kminilog.cli.verify.brokers import Verified, verify_brokers
 from kminilog.cli.verify.damaged_bytes import damaged_bytes
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.consumer.interface import MessageSource
-from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.errors import KMiniLogError, in_words
-from kminilog.format.index_entry import IndexEntry
 from kminilog.format.names import LOG_SUFFIX, TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, known_offsets, parse_checkpoint
 from kminilog.storage.files import read_regular
@@ -66,45 +63,62 @@ class _NotRead:
         self._on_broken(KMiniLogError(self.texts[-1]))
 
 
-class _Place(NamedTuple):
-    """Where topics are: in a log dir, which counts as broker 0, or in a cluster.
+class _Place:
+    """Where topics are, and what `verify` says of them, broker by broker.
 
-    `home` tells whose copy of a partition is shown, `copies` what all of them are like.
+    That is a cluster, or a log dir, which counts as broker 0.
     """
 
-    path: Path
-    option: str
-    log_dir_of: Callable[[int], LogDir]
-    home: Callable[[TopicPartition], int]
-    copies: Callable[[TopicPartition], tuple[CopyLook, ...]]
-    source: MessageSource
-    verified: Verified
-
-    @property
-    def is_cluster(self) -> bool:
-        return self.option == "--cluster"
-
-    def checked(self) -> Mapping[TopicPartition, Mapping[int, Json]]:
-        """Return what `verify` counts in each partition, by broker."""
-        rows: dict[TopicPartition, dict[int, Json]] = defaultdict(dict)
-        for broker, report in self.verified.reports.items():
+    def __init__(self, log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> None:
+        """Verify the topics; what cannot be verified adds to `not_read`."""
+        self._log_dir = log_dir
+        self.cluster = log_dir if isinstance(log_dir, ClusterFiles) else None
+        self.verified = _verified(log_dir, tuple(topic.name for topic in topics), not_read)
+        self.reports = self.verified.reports
+        self.rows: dict[TopicPartition, dict[int, Json]] = defaultdict(dict)
+        for broker, report in self.reports.items():
             for row in report.partitions:
-                rows[TopicPartition(row["topic"], row["partition"])][broker] = row
-        return rows
-
-    @property
-    def has_unkept_errors(self) -> bool:
-        """Tell if `verify` has found errors of which it keeps no sample."""
-        return any(
+                self.rows[TopicPartition(row["topic"], row["partition"])][broker] = row
+        self.has_unkept_errors = any(
             total > len(report.tally.samples(kind)) and kind.severity == "error"
-            for report in self.verified.reports.values()
+            for report in self.reports.values()
             for kind, total in report.tally.counts().items()
         )
 
+    def log_dir_of(self, broker: int) -> LogDir:
+        return self.cluster.broker(broker) if self.cluster else self._log_dir
+
+    def home(self, partition: TopicPartition) -> int:
+        """Return whose copy is shown: the leader's, or without one that of a broker with a copy."""
+        if not self.cluster:
+            return 0
+        leadership = self.cluster.leadership(partition)
+        return leadership.replicas[0] if leadership.leader is None else leadership.leader
+
     def reader(self, partition: TopicPartition, on_gap: OnGap | None = None) -> PartitionReader:
         """Return a reader of the copy that is shown."""
-        log_dir = self.log_dir_of(self.home(partition))
-        return log_dir.reader(partition, on_gap=on_gap)
+        return self.log_dir_of(self.home(partition)).reader(partition, on_gap=on_gap)
+
+    def said_of(self, broker: int, said: str) -> str:
+        return f"broker {broker}: {said}" if self.cluster else said
+
+
+def _verified(log_dir: LogDir, names: tuple[str, ...], not_read: _NotRead) -> Verified:
+    def check(log_dir: LogDir, names: tuple[str, ...]) -> Report:
+        segments = interruptible_anywhere(segment_check())
+        with working("Verifying") as at:
+            return verify_storage(log_dir, names, progress=at, check_segment=segments)
+
+    if isinstance(log_dir, ClusterFiles):
+        return verify_brokers(log_dir.path, names, check)
+    report = Report({})
+    try:
+        if names:  # without names, it would check all topics
+            report = check(log_dir, names)
+    except _UNREADABLE as error:
+        not_read("verify", error)
+        report.unchecked.append(Unchecked(Aspect.MESSAGES, "", in_words(error), asked=True))
+    return Verified({0: report}, {}, [], [])
 
 
 def look_at(
@@ -120,35 +134,60 @@ def look_at(
     be read.
     """
     not_read = _NotRead(on_broken)
-    if isinstance(log_dir, ClusterFiles):
-        place = _cluster(log_dir, topics)
-        points: Mapping[TopicPartition, int] = {}
-    else:
-        place = _alone(log_dir, topics, on_gap, not_read)
-        points = _recovery_points(log_dir.path, not_read)
-    groups = _groups(log_dir, place.source, not_read)
-    found, checked = _findings(place), place.checked()
+    place = _Place(log_dir, topics, not_read)
+    points = {} if place.cluster else _recovery_points(log_dir.path, not_read)
+    groups = _groups(log_dir, offsets_of(log_dir, on_gap=on_gap), not_read)
+    findings = _findings(place)
     partitions = []
     for topic in topics:
         for partition in interruptible(topic.all_partitions()):
-            rows, copies = checked.get(partition, {}), place.copies(partition)
-            part = _partition(place, partition, rows, on_gap, on_broken)
+            rows, copies = place.rows[partition], _copies(place.cluster, partition)
+            look = PartitionLook(
+                name=str(partition),
+                recovery_point=points.get(partition),
+                copies=copies,
+                groups=tuple(groups.get(partition, ())),
+                findings=tuple(findings.pop(str(partition), ())),
+                finding_count=sum(row["finding_count"] for row in rows.values()),
+                is_checked=bool(rows) and all(copy.broker in rows for copy in copies),
+            )
+            try:
+                partitions.append(_as_stored(look, place, partition, on_gap))
+            except _UNREADABLE as error:
+                on_broken(error)
+                partitions.append(look._replace(failure=in_words(error)))
             for copy in copies:
                 if copy.failure and copy.broker != place.home(partition):
                     on_broken(KMiniLogError(copy.failure))
-            partitions.append(
-                part._replace(
-                    recovery_point=points.get(partition),
-                    copies=copies,
-                    is_checked=bool(rows) and all(copy.broker in rows for copy in copies),
-                    groups=tuple(groups.get(partition, ())),
-                    findings=tuple(found.pop(str(partition), ())),
-                )
-            )
-    elsewhere = tuple(finding for findings in found.values() for finding in findings)
-    look = _concluded(place, tuple(partitions), elsewhere, not_read)
-    settings = {topic.name: _settings(topic) for topic in topics}
-    return look._replace(settings=settings), contents_of(place.reader)
+    verified, reports = place.verified, place.reports.values()
+    not_read.texts += [f"broker {b}: {why}" for b, why in verified.unreadable.items()]
+    said = [
+        place.said_of(broker, headline(report))
+        for broker, report in place.reports.items()
+        if report.verdict != "ok"
+    ]
+    said += [f"broker {b} is not checked." for b in verified.unreadable]
+    severities = ["warning" if verified.unreadable else "ok", *map(worst, reports)]
+    counts, kept = Counter[str](), Counter[str]()
+    for report in reports:
+        counts.update(report.tally.counts())
+        kept.update(sample.kind for sample in report.tally.findings())
+    unchecked = [*(one for report in reports for one in report.unchecked), *verified.unchecked]
+    title, option = ("Cluster", "--cluster") if place.cluster else ("Log dir", "--log-dir")
+    whole = LogDirLook(
+        title=f"{title} {log_dir.path}",
+        command=f"kminilog {option} {quoted(str(log_dir.path))}",
+        verdict=verified.verdict,
+        said=" ".join(said) or headline(Report({})),
+        severity=max(severities, key=_SEVERITIES.index),
+        partitions=tuple(partitions),
+        settings={topic.name: _settings(topic) for topic in topics},
+        elsewhere=tuple(finding for found in findings.values() for finding in found),
+        counts=tuple((kind, total, kept[kind]) for kind, total in counts.items()),
+        not_checked=tuple(dict.fromkeys(one.in_words() for one in unchecked)),
+        not_read=tuple(not_read.texts),
+    )
+    return whole, contents_of(place.reader)
 
 
 def _settings(topic: Topic) -> str:
@@ -157,96 +196,21 @@ def _settings(topic: Topic) -> str:
     return ", ".join([f"{topic.dialect.name} dialect", *own])
 
 
-def _concluded(
-    place: _Place,
-    partitions: tuple[PartitionLook, ...],
-    elsewhere: tuple[FindingLook, ...],
-    not_read: _NotRead,
-) -> LogDirLook:
-    verified = place.verified
-    reports = verified.reports
-    wrong = {b: report for b, report in reports.items() if report.verdict != "ok"}
-    said = [
-        f"broker {b}: {headline(report)}" if place.is_cluster else headline(report)
-        for b, report in wrong.items()
-    ]
-    said += [f"broker {b} is not checked." for b in verified.unreadable]
-    severities = ["warning" if verified.unreadable else "ok", *map(worst, reports.values())]
-    counts = Counter[str]()
-    shown = Counter[str]()
-    for report in reports.values():
-        counts.update(report.tally.counts())
-        shown.update({kind: len(report.tally.samples(kind)) for kind in report.tally.counts()})
-    unchecked = [one for report in reports.values() for one in report.unchecked]
-    not_read.texts += [f"broker {b}: {why}" for b, why in verified.unreadable.items()]
-    return LogDirLook(
-        title=f"{'Cluster' if place.is_cluster else 'Log dir'} {place.path}",
-        command=f"kminilog {place.option} {quoted(str(place.path))}",
-        verdict=verified.verdict,
-        said=" ".join(said) or headline(Report({})),
-        severity=max(severities, key=_SEVERITIES.index),
-        partitions=partitions,
-        elsewhere=elsewhere,
-        counts=tuple((kind, total, shown[kind]) for kind, total in counts.items()),
-        not_checked=tuple(dict.fromkeys(o.in_words() for o in [*unchecked, *verified.unchecked])),
-        not_read=tuple(not_read.texts),
-    )
-
-
-# ---- a log dir, a cluster
-
-
-def _alone(
-    log_dir: LogDir, topics: Sequence[Topic], on_gap: OnGap | None, not_read: _NotRead
-) -> _Place:
-    verified = Verified({0: _verified(log_dir, topics, not_read)}, {}, [], [])
-    source = LogDirSource(log_dir, on_gap=on_gap)
-    return _Place(
-        log_dir.path, "--log-dir", lambda _: log_dir, lambda _: 0, lambda _: (), source, verified
-    )
-
-
-def _cluster(files: ClusterFiles, topics: Sequence[Topic]) -> _Place:
-    def home(partition: TopicPartition) -> int:
-        """Return the leader, or without one a broker that has a copy."""
-        leadership = files.leadership(partition)
-        return leadership.replicas[0] if leadership.leader is None else leadership.leader
-
-    def check(log_dir: LogDir, names: tuple[str, ...]) -> Report:
-        with working("Verifying") as at:
-            segments = interruptible_anywhere(segment_check())
-            return verify_storage(log_dir, names, progress=at, check_segment=segments)
-
-    verified = verify_brokers(files.path, tuple(topic.name for topic in topics), check)
-    return _Place(
-        files.path,
-        "--cluster",
-        files.broker,
-        home,
-        partial(_copies, files),
-        ClusterFilesSource(files, let_copy=lambda: None),
-        verified,
-    )
-
-
-def _copies(files: ClusterFiles, partition: TopicPartition) -> tuple[CopyLook, ...]:
-    return tuple(_copy(files, partition, broker) for broker in files.leadership(partition).replicas)
-
-
-def _copy(files: ClusterFiles, partition: TopicPartition, broker: int) -> CopyLook:
-    leadership = files.leadership(partition)
-    role = "in sync" if broker in leadership.in_sync else "not in sync"
-    role = "leads" if broker == leadership.leader else role
-    role += "" if files.state().brokers[broker] else ", down"
-    try:
-        end = files.broker(broker).reader(partition).log_end_offset
-        committed = files.high_watermark(partition, broker)
-    except _UNREADABLE as error:
-        return CopyLook(broker, role, failure=in_words(error))
-    return CopyLook(broker, role, end, committed)
-
-
-# ---- what is known besides
+def _copies(files: ClusterFiles | None, partition: TopicPartition) -> tuple[CopyLook, ...]:
+    """Return what each copy in a cluster is like."""
+    if not files:
+        return ()
+    leadership, state, copies = files.leadership(partition), files.state(), []
+    for broker in leadership.replicas:
+        role = "in sync" if broker in leadership.in_sync else "not in sync"
+        role = "leads" if broker == leadership.leader else role
+        role += "" if state.brokers[broker] else ", down"
+        try:
+            end = files.broker(broker).reader(partition).log_end_offset
+            copies.append(CopyLook(broker, role, end, files.high_watermark(partition, broker)))
+        except _UNREADABLE as error:
+            copies.append(CopyLook(broker, role, failure=in_words(error)))
+    return tuple(copies)
 
 
 def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, int]:
@@ -284,45 +248,29 @@ def _groups(log_dir: LogDir, source: MessageSource, not_read: _NotRead) -> Group
     return found
 
 
-def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Report:
-    """Return what `verify` says of these topics."""
-    if not topics:  # without names, it would check all topics
-        return Report({})
-    try:
-        names = [topic.name for topic in topics]
-        check = interruptible_anywhere(segment_check())
-        with working("Verifying") as at:
-            return verify_storage(log_dir, names, progress=at, check_segment=check)
-    except _UNREADABLE as error:
-        not_read("verify", error)
-        return Report({}, unchecked=[Unchecked(Aspect.MESSAGES, "", in_words(error), asked=True)])
-
-
 def _findings(place: _Place) -> dict[str, list[FindingLook]]:
     """Return the findings by partition, each with its bytes and the command that shows it."""
     findings: dict[str, list[FindingLook]] = defaultdict(list)
-    for broker, results in place.verified.reports.items():
+    for broker, results in place.reports.items():
         bytes_of = damaged_bytes(place.log_dir_of(broker))
-        where = f"broker {broker}: " if place.is_cluster else ""
-        for kind in results.tally.counts():
-            for sample in results.tally.samples(kind):
-                partition = TopicPartition(sample.topic, sample.partition)
-                is_home = not place.is_cluster or place.home(partition) == broker
-                findings[str(partition)].append(
-                    FindingLook(
-                        kind=kind,
-                        severity=kind.severity,
-                        partition=str(partition),
-                        place=where + sample.place,
-                        detail=sample.detail,
-                        command=results.command(sample),
-                        offset=sample.offset,
-                        last_offset=sample.last_offset,
-                        comes_from=_comes_from(sample.cause),
-                        segment=sample.segment or "" if is_home else "",
-                        tables=bytes_of(sample),
-                    )
+        for sample in results.tally.findings():
+            partition = TopicPartition(sample.topic, sample.partition)
+            is_home = not place.cluster or place.home(partition) == broker
+            findings[str(partition)].append(
+                FindingLook(
+                    kind=sample.kind,
+                    severity=sample.kind.severity,
+                    partition=str(partition),
+                    place=place.said_of(broker, sample.place),
+                    detail=sample.detail,
+                    command=results.command(sample),
+                    offset=sample.offset,
+                    last_offset=sample.last_offset,
+                    comes_from=_comes_from(sample.cause),
+                    segment=sample.segment or "" if is_home else "",
+                    tables=bytes_of(sample),
                 )
+            )
     return findings
 
 
@@ -333,87 +281,52 @@ def _comes_from(cause: Cause | None) -> str:
     return f"{certainty} from {cause.kind}: {cause.place}"
 
 
-def _in_segments(report: Report | None, partition: TopicPartition) -> dict[str, list[Finding]]:
-    """Return the findings in each segment of a partition, by its name."""
-    found: dict[str, list[Finding]] = defaultdict(list)
-    for one in report.tally.findings() if report else ():
-        if (one.topic, one.partition) == partition and one.segment:
-            found[one.segment].append(one)
-    return found
-
-
-def _in_log(findings: Iterable[Finding]) -> int | None:
-    """Return the first byte of a `.log` that a finding is about; None if there is none."""
-    found = (one.position for one in findings if one.kind.suffix == LOG_SUFFIX)
-    return min((at for at in found if at is not None), default=None)
-
-
-def _segment(
-    place: _Place,
-    listed: Json,
-    checked: Json,
-    entries: Sequence[IndexEntry],
-    findings: Sequence[Finding],
-    is_damaged: bool,
-) -> SegmentLook:
-    """Return a segment, as it is listed and, in a damaged log, as `verify` counts it."""
-    count, base_offset = checked.get("finding_count", 0), listed["base_offset"]
-    return SegmentLook(
-        listed["name"],
-        listed["first_offset"],
-        _end(listed, checked) if is_damaged else listed["next_offset"],
-        listed["log_bytes"],
-        listed["index_entries"],
-        tuple(base_offset + entry.relative_offset for entry in entries),
-        count,
-        _in_log(findings),
-        any(each.kind.severity == "error" for each in findings)
-        or (place.has_unkept_errors and count > len(findings)),
-        checked.get("message_count") if is_damaged else None,
-    )
-
-
-def _end(listed: Json, checked: Json) -> int:
-    """Return where a segment of a damaged log ends: `verify` reads behind the damage."""
-    last: int | None = checked.get("last_offset")
-    return max(int(listed["next_offset"]), -1 if last is None else last + 1)
-
-
-def _partition(
-    place: _Place,
-    partition: TopicPartition,
-    rows: Mapping[int, Json],
-    on_gap: OnGap | None,
-    on_broken: Callable[[Exception], object],
+def _as_stored(
+    look: PartitionLook, place: _Place, partition: TopicPartition, on_gap: OnGap | None
 ) -> PartitionLook:
-    """Return a partition; `rows` has what `verify` counts in it, by broker."""
-    found = sum(row["finding_count"] for row in rows.values())
-    try:
-        reader = place.reader(partition, on_gap)
-        described = describe_partition(reader)
-    except _UNREADABLE as error:
-        on_broken(error)
-        return PartitionLook(str(partition), finding_count=found, failure=in_words(error))
+    """Return a partition with its segments, as they are listed.
+
+    Of a damaged log, `verify` reads what is behind the damage, too: there its counts are shown.
+    """
+    reader, home = place.reader(partition, on_gap), place.home(partition)
+    described = describe_partition(reader)
     segments = reader.segments()
     is_drawn = sum(len(segment.index) for segment in segments) <= MAX_TICKS
     entries = {one.name: one.index.entries() if is_drawn else [] for one in segments}
-    home = place.home(partition)
-    row = rows.get(home, {})
-    readable = readable_in_words(row)  # if so, what verify counts is more than can be read
+    row = place.rows[partition].get(home, {})
+    readable = readable_in_words(row)
     checked = {one["segment"]: one for one in row.get("segments", ())}
-    findings = _in_segments(place.verified.reports.get(home), partition)
+    findings: dict[str | None, list[Finding]] = defaultdict(list)
+    for one in place.reports[home].tally.findings() if home in place.reports else ():
+        if (one.topic, one.partition) == partition:
+            findings[one.segment].append(one)
 
-    def look(one: Json) -> SegmentLook:
-        found, offsets = findings[one["name"]], entries.get(one["name"], ())
-        return _segment(place, one, checked.get(one["name"], {}), offsets, found, bool(readable))
+    def segment(listed: Json) -> SegmentLook:
+        name, next_offset = listed["name"], listed["next_offset"]
+        counted, found = checked.get(name, {}), findings[name]
+        count, last = counted.get("finding_count", 0), counted.get("last_offset")
+        if readable and last is not None:
+            next_offset = max(next_offset, last + 1)
+        in_log = [one.position for one in found if one.kind.suffix == LOG_SUFFIX]
+        return SegmentLook(
+            name,
+            listed["first_offset"],
+            next_offset,
+            listed["log_bytes"],
+            listed["index_entries"],
+            tuple(listed["base_offset"] + entry.relative_offset for entry in entries.get(name, ())),
+            finding_count=count,
+            near=min((at for at in in_log if at is not None), default=None),
+            is_damaged=any(one.kind.severity == "error" for one in found)
+            or (place.has_unkept_errors and count > len(found)),
+            valid_count=counted.get("message_count") if readable else None,
+        )
 
-    return PartitionLook(
-        name=str(partition),
+    return look._replace(
         log_start_offset=described["log_start_offset"],
         log_end_offset=max(described["log_end_offset"], row.get("log_end_offset", 0)),
         size_bytes=described["size_bytes"],
-        segments=tuple(map(look, described["segments"])),
-        finding_count=found,
+        segments=tuple(map(segment, described["segments"])),
         has_unkept_errors=place.has_unkept_errors,
         readable=readable,
     )
