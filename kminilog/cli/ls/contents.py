@@ -15,7 +15,7 @@ from kminilog.explain.document import ByteRange, Field, File
 from kminilog.explain.drawing import drawn
 from kminilog.explain.field_layout import index_fields, message_fields
 from kminilog.explain.file_pictures import files_picture
-from kminilog.explain.page import BytesTable, bytes_table
+from kminilog.explain.page import bytes_table
 from kminilog.explain.stretches import Stretch, read_range, stretches
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.names import TopicPartition, parse_topic_partition
@@ -80,7 +80,20 @@ def _contents(
         part = data[one.start - start : one.end - start]
         own = message_fields(log.name, segment.dialect, one.start, part)
         table = bytes_table(File(log.name, part, one.start, segment.file_bytes), own)
-        messages.append(_message(one, table))
+        key = value = ""
+        if one.message:
+            key, value = shown_beside(one.message.key, one.message.value, _TEXT_WIDTH)
+        messages.append(
+            MessageLook(
+                start=one.start,
+                size_bytes=one.end - one.start,
+                offset=one.message.offset if one.message else None,
+                key=key,
+                value=value,
+                damage=f"{one.damage.kind}: {one.damage.detail}" if one.damage else "",
+                tables=[table],
+            )
+        )
         fields += own
     files = [File(log.name, data, start, segment.file_bytes)]
     entries = None
@@ -147,17 +160,3 @@ def _entries(segment: Segment, end: int) -> bytes:
     fields = [one for one in index_fields("", data) if one.kind == "position"]
     ends = [one.end for one in fields if isinstance(one.value, int) and one.value < end]
     return data[: max(ends, default=0)]
-
-
-def _message(stretch: Stretch, table: BytesTable) -> MessageLook:
-    message, damage = stretch.message, stretch.damage
-    key, value = shown_beside(message.key, message.value, _TEXT_WIDTH) if message else ("", "")
-    return MessageLook(
-        start=stretch.start,
-        size_bytes=stretch.end - stretch.start,
-        offset=message.offset if message else None,
-        key=key,
-        value=value,
-        damage=f"{damage.kind}: {damage.detail}" if damage else "",
-        tables=[table],
-    )

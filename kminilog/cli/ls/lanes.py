@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from kminilog.cli.ls.look import MAX_TICKS, CopyLook, GroupLook, PartitionLook, SegmentLook
-from kminilog.pages import counted, grouped
+from kminilog.pages import PageLimits, counted, grouped
 
 _WIDTH = 10_000  # of the axis, in the units of a shape
 _BAR_HEIGHT = 34
@@ -59,22 +59,22 @@ class Lane(NamedTuple):
 
 
 def lanes(
-    look: PartitionLook, opened: Collection[SegmentLook], segments: int, groups: int, findings: int
+    look: PartitionLook, opened: Collection[SegmentLook], limits: PageLimits
 ) -> Iterator[Lane]:
     """Yield the lanes, from the segments down to the axis; of each thing so many at most.
 
     The page has a place for each of the `opened` segments.
     """
-    yield _segments(look, segments, opened)
+    yield _segments(look, limits.segments, opened)
     yield _index(look)
     if look.copies:
         yield from (_copy(look, copy) for copy in look.copies)
     else:
         yield _recovery_point(look)
-    yield from (_group(look, group) for group in look.groups[:groups])
-    if len(look.groups) > groups:
-        yield Lane("more groups", f"{len(look.groups) - groups}, see kminilog group list")
-    yield _findings(look, findings)
+    yield from (_group(look, group) for group in look.groups[: limits.groups])
+    if len(look.groups) > limits.groups:
+        yield Lane("more groups", f"{len(look.groups) - limits.groups}, see kminilog group list")
+    yield _findings(look, limits.findings)
     yield _axis(look)
 
 

@@ -10,7 +10,7 @@ fit, it says so. The template is log_dir.html (pages.py). Source: ours.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple
@@ -18,18 +18,12 @@ from typing import NamedTuple
 from kminilog.cli.ls.lanes import Lane, density, lanes
 from kminilog.cli.ls.look import ContentsOf, LogDirLook, PartitionLook, SegmentLook
 from kminilog.pages import PageLimits, as_much_as_fits, counted, render, wrong_first
-from kminilog.text import count
+from kminilog.text import noun
 
 _FEW_PARTITIONS = 6  # so many are unfolded
 _FEW_FINDINGS = 3  # of so many, the bytes are unfolded
-
-
-class ShownPartition(NamedTuple):
-    """A partition, its picture, and the segments whose messages are shown, with their numbers."""
-
-    look: PartitionLook
-    lanes: Sequence[Lane]
-    opened: Mapping[int, SegmentLook]
+ShownPartition = tuple[PartitionLook, list[Lane], dict[int, SegmentLook]]
+"""A partition, its picture, and the segments whose messages are shown, with their numbers."""
 
 
 class TopicPart(NamedTuple):
@@ -55,7 +49,7 @@ class TopicPart(NamedTuple):
     @property
     def first_finding(self) -> str:
         """Where its first finding stands on the page; empty if there is none."""
-        return next((f"{one.look.name}/finding-1" for one in self.shown if one.look.findings), "")
+        return next((f"{one.name}/finding-1" for one, *_ in self.shown if one.findings), "")
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[int, str]], int]]:
@@ -93,7 +87,7 @@ def _rendered(look: LogDirLook, contents_of: ContentsOf, limits: PageLimits, fit
         topics=topics,
         tiles=_tiles(look, len(topics)),
         left_out=list(_left_out(look, limits, shown)),
-        found_in=[one.look.name for topic in topics for one in topic.shown if one.look.findings],
+        found_in=[one.name for topic in topics for one, *_ in topic.shown if one.findings],
         is_open=shown <= _FEW_PARTITIONS,
         few_findings=_FEW_FINDINGS,
         contents_of=contents_of,
@@ -115,11 +109,11 @@ def _topics(look: LogDirLook, limits: PageLimits) -> Iterator[TopicPart]:
 def _shown(look: PartitionLook, limits: PageLimits) -> ShownPartition:
     """Return a partition as it is shown; of all segments those with findings are opened first."""
     if look.failure:
-        return ShownPartition(look, (), {})
+        return look, [], {}
     numbered = list(enumerate(look.segments, start=1))
     opened = dict(wrong_first(numbered, limits.opened, lambda one: one[1].finding_count))
-    drawn = lanes(look, opened.values(), limits.segments, limits.groups, limits.findings)
-    return ShownPartition(look, list(drawn), opened)
+    drawn = lanes(look, opened.values(), limits)
+    return look, list(drawn), opened
 
 
 def _tiles(look: LogDirLook, topics: int) -> list[tuple[int, str]]:
@@ -132,7 +126,7 @@ def _tiles(look: LogDirLook, topics: int) -> list[tuple[int, str]]:
         (sum(one.size_bytes for one in look.partitions), "byte"),
         (sum(total for _, total, _ in look.counts), "finding"),
     )
-    return [(number, count(number, unit).partition(" ")[2]) for number, unit in tiles]
+    return [(number, noun(unit, number)) for number, unit in tiles]
 
 
 def _left_out(look: LogDirLook, limits: PageLimits, shown: int) -> Iterator[str]:
