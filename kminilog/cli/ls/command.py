@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
+from kminilog.cli.shared.cluster_option import cluster_at, is_cluster, topics_at
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
 from kminilog.cli.shared.output import Broken, warn, width, write_document, write_line, write_lines
@@ -62,25 +62,17 @@ def command(
     code is 2.
     """
     broken = Broken()
-    if is_cluster() and html:
-        cluster = cluster_at(log_dir_path)
-        found = cluster.topics() if topic is None else [cluster.topic(topic)]
-        told = _write_page(html, cluster, found, on_gap, broken)
-        if not as_json:
-            write_line(told)
-            return broken.exit_code
-    if is_cluster():
-        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap, broken), as_json)
-        return broken.exit_code
-    log_dir = LogDir(log_dir_path)
+    log_dir = topics_at(log_dir_path)
     topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
-    warn_of_orphans(log_dir, topic)
+    if not is_cluster():
+        warn_of_orphans(log_dir, topic)
     if html:
         told = _write_page(html, log_dir, topics, on_gap, broken)
         if not as_json:
             write_line(told)
             return broken.exit_code
-    _write_segments(_segments(log_dir, topics, on_gap, broken), as_json)
+    segments_of = _of_all_brokers if is_cluster() else _segments
+    _write_segments(segments_of(log_dir, topics, on_gap, broken), as_json)
     return broken.exit_code
 
 
@@ -119,15 +111,15 @@ def _warn_if_damaged(reader: PartitionReader, described: dict[str, Any], who: st
 
 
 def _of_all_brokers(
-    path: Path, topic: str | None, on_gap: OnGap | None, broken: Broken
+    log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
 ) -> list[dict[str, Any]]:
     """Return the segments of all copies in a cluster, partition by partition.
 
     `broken` gets what keeps a copy from being read.
     """
-    cluster = cluster_at(path)
+    cluster = cluster_at(log_dir.path)
     segments: list[dict[str, Any]] = []
-    for found in cluster.topics() if topic is None else [cluster.topic(topic)]:
+    for found in topics:
         for partition in found.all_partitions():
             for broker in cluster.leadership(partition).replicas:
                 try:
