@@ -76,7 +76,7 @@ def _rendered(
         said=headline(results),
         severity=worst(results),
         tiles=[*totals(results.partitions), (results.tally.total(), "findings")],
-        facts=[(name, value) for name, value in _facts(results, made) if value],
+        made=made,
         sides=(LEFT_SIDE, RIGHT_SIDE),
         equation=results.conservation and equation(results.conservation),
         is_in_order=not any(
@@ -115,23 +115,6 @@ def worst(results: Results) -> str:
     if results.verdict != "findings":
         return "ok" if results.verdict == "ok" else "warning"
     return next(one.rank for one in results.found())
-
-
-def _facts(results: Results, made: ReportOrigin | None) -> Iterator[tuple[str, object]]:
-    scope = results.scope
-    against = scope.get("against") or {}
-    if made:
-        yield "made", f"{made.time}, by kminilog {made.version}"
-        yield "command", made.command
-        yield "in directory", made.directory
-    yield "took", results.seconds is not None and f"{results.seconds:.1f} s"
-    yield "log dir", scope.get("log_dir")
-    yield "engine", scope.get("engine")
-    yield "source", ", ".join(against.get("paths", []))
-    yield "job", scope.get("job")
-    yield "partitioner", scope.get("partitioner")
-    yield "rejected rows", ", ".join(scope.get("quarantine", []))
-    yield "allowed", ", ".join(sorted(results.allowed))
 
 
 def _counted(classes: Sequence[ClassFindings]) -> str:
