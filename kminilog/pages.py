@@ -4,6 +4,9 @@ r"""Pages from the templates in `templates/`: what stands in files and messages 
     report.html, step.html, ...        one for each kind of page
     picture.css, pages.css             colours and pictures, then all else; light and dark
     viewer.js                          the script of a step-through
+    parts.html                         what several pages have
+
+A page about a log dir climbs LIMITS, from little to much, as long as it is not too long.
 
 Whatever a template shows is made printable (text.py), then escaped by markupsafe. A template cannot
 leave that out: it happens to every value, and the filter `safe` is gone. A value that is missing is
