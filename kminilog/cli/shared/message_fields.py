@@ -12,7 +12,8 @@ from typing import Any
 from zlib import crc32
 
 from kminilog.cli.shared.output import width
-from kminilog.explain.field_layout import NUMBERS, FieldBytes, index_fields, split_fields
+from kminilog.explain.document import Field
+from kminilog.explain.field_layout import NUMBERS, index_fields, message_fields, split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
 from kminilog.json_fields import bytes_field
@@ -109,7 +110,7 @@ def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[StyledTe
     00000000  2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e 2e  |................|
     00000016  48 more 0x2e
     """
-    yield from _hex_lines(position, data, split_fields(dialect, data))
+    yield from _hex_lines(position, data, message_fields("", dialect, 0, data))
 
 
 def entry_hex_lines(position: int, data: bytes) -> Iterator[StyledText]:
@@ -118,18 +119,17 @@ def entry_hex_lines(position: int, data: bytes) -> Iterator[StyledText]:
     >>> print(*entry_hex_lines(8, bytes.fromhex("00000003 000001f1")))
     00000008  00 00 00 03 00 00 01 f1                          |........|
     """
-    fields = [FieldBytes(f.name, f.start, data[f.start : f.end]) for f in index_fields("", data)]
-    yield from _hex_lines(position, data, fields)
+    yield from _hex_lines(position, data, index_fields("", data))
 
 
-def _hex_lines(position: int, data: bytes, fields: list[FieldBytes]) -> Iterator[StyledText]:
+def _hex_lines(position: int, data: bytes, fields: list[Field]) -> Iterator[StyledText]:
     line_bytes = _BYTES_A_LINE if width() >= _LINE_COLUMNS else _BYTES_A_LINE // 2
     cells, kinds = ascii_cells(data), [""] * len(data)
     for field in fields:
-        here = slice(field.start, field.start + len(field.data))
-        kinds[here] = [field.name.replace(" ", "-")] * len(field.data)
-        if field.name in _TEXTS:
-            cells[here] = text_cells(field.data, line_bytes, field.start)
+        here = slice(field.start, field.end)
+        kinds[here] = [field.kind] * (field.end - field.start)
+        if field.kind in _TEXTS:
+            cells[here] = text_cells(data[here], line_bytes, field.start)
     for start, end, run in byte_rows(data, line_bytes):
         row = range(start, end)
         runs = [(kind, list(at)) for kind, at in groupby(row, key=lambda at: kinds[at])]
