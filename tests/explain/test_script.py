@@ -16,8 +16,6 @@ from tests.support.cli.command_line import CommandLine, Run, assert_one_line
 PACKAGE = Path(__file__).parents[2] / "kminilog"
 ENGLISH = sorted(PACKAGE.rglob(f"scripts/{DEFAULT_LANGUAGE}/*.md"))
 OTHERS = sorted({*languages()} - {DEFAULT_LANGUAGE})
-NOT_YET = {"append_roll", "flip", "rebuild_index", "sparse_index"}
-"""Scripts that a language may lack until somebody has translated them."""
 TORN_TAIL = next(path for path in ENGLISH if path.stem == "torn_tail").read_text()
 SCENARIO = Path("scenario.py")
 
@@ -264,7 +262,7 @@ def in_other_language(path: Path, other: str) -> Path:
 @pytest.mark.parametrize("other", OTHERS)
 def test_each_script_is_translated(other):
     lacking = {path.stem for path in ENGLISH if not in_other_language(path, other).is_file()}
-    assert lacking <= NOT_YET
+    assert lacking == set()
     stray = [
         path
         for path in PACKAGE.rglob(f"scripts/{other}/*.md")
