@@ -28,7 +28,10 @@ _SPACES = "\u3000"  # the blank of Chinese texts
 _FILL = "\0"  # after a character that takes two columns
 _GAP = "  "  # between two columns of a table
 _HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
-_WORDS = re.compile(f"( +|[^ {_FILL}]{_FILL})")  # a Chinese text may break at each character
+# A Chinese text may break at each character, but not before a full stop or a closing bracket.
+_WORDS = re.compile(
+    f"( +|[^ {_FILL}]+(?:[，。；：？！、）」]{_FILL})+|[^ {_FILL}]{_FILL}(?:[，。；：？！、）」]{_FILL})*)"
+)
 _CONTINUED = " \\"  # ends a line of a command that goes on, as a shell takes it
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # a word of a command, which stays whole
 _BLANK_IN_WORD = "\x01"
@@ -280,8 +283,8 @@ def wrap(text: str, width: int, *, first: str = "", later: str = "") -> list[str
 
     No word is cut, so a line of one long word may be wider.
 
-    >>> wrap("to read 中文", 8, later="  "), wrap("中文", 2), wrap("a/long/path", 4)
-    (['to read', '  中文'], ['中', '文'], ['a/long/path'])
+    >>> wrap("to read 中文", 8, later="  "), wrap("中文。", 4), wrap("a/long/path", 4)
+    (['to read', '  中文'], ['中', '文。'], ['a/long/path'])
     """
     wide = text
     if not text.isascii():

@@ -108,6 +108,12 @@ def test_wrapped_text_is_the_same_text_in_so_many_columns(text, width):
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
+@given(st.text("中文ab。，）", max_size=100), st.integers(8, 40))
+def test_no_line_of_a_chinese_text_begins_with_a_full_stop(text, width):
+    """But the text itself may."""
+    assert not [line for line in wrap(text, width)[1:] if line[0] in "。，）"]
+
+
 @given(st.text('中文 key\n\t\x1b\u3000"\\', max_size=30))
 def test_only_what_cannot_be_printed_is_escaped_in_a_key(text):
     said = shown(text.encode())
