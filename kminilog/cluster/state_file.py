@@ -79,7 +79,10 @@ def broker_path(directory: Path, node: int) -> Path:
 
 def _parse(document: Any) -> StoredState:
     state = typed(document, dict)
-    brokers = dict(_broker(typed(facts, dict)) for facts in typed(state["brokers"], list))
+    brokers = {
+        number(broker["id"], highest=MAX_BROKERS - 1): typed(broker["live"], bool)
+        for broker in (typed(facts, dict) for facts in typed(state["brokers"], list))
+    }
     if len(brokers) < len(state["brokers"]):
         raise ValueError("it names a broker twice")
     topics = [Topic.from_json(typed(facts, dict)) for facts in typed(state["topics"], list)]
@@ -92,10 +95,6 @@ def _parse(document: Any) -> StoredState:
         if leadership.leader is not None and not brokers[leadership.leader]:
             raise ValueError(f"{name}: the leader is not live")
     return StoredState(brokers, {topic.name: topic for topic in topics}, partitions)
-
-
-def _broker(facts: dict[str, Any]) -> tuple[int, bool]:
-    return number(facts["id"], highest=MAX_BROKERS - 1), typed(facts["live"], bool)
 
 
 def _partition(name: str, facts: Any) -> tuple[TopicPartition, Leadership]:

@@ -117,8 +117,13 @@ class Layout:
         start = 0
         while start < len(ends):
             shift = self.size_bytes - int(starts[start])  # from a place in `starts` to a position
-            must_stay = self._first_that_may_roll(start)
-            stop = max(must_stay, self._first_too_large(ends, shift))
+            # No segment begins while it would have the name of this one, as after an empty one.
+            ahead = 0
+            while not self.dialect.can_follow(self.base_offset, self.next_offset + ahead):
+                ahead += 1
+            must_stay = start + ahead
+            too_large = int(ends.searchsorted(self.settings.segment_bytes - shift, "right"))
+            stop = max(must_stay, too_large)
             slots = range(start, min(stop, len(ends)))
             last_indexed, interval = self.last_indexed_position, self.settings.index_interval_bytes
             room = self.settings.segment_index_bytes // ENTRY_SIZE_BYTES - self.entry_count
@@ -133,25 +138,9 @@ class Layout:
                 yield self._take(range(start, stop), entry_slots, starts[entry_slots] + shift)
                 self.size_bytes = int(ends[stop - 1]) + shift
             if stop < len(ends):
-                self._roll()
+                self.base_offset = self.dialect.base_offset_for(self.next_offset)
+                self.size_bytes = self.entry_count = self.last_indexed_position = 0
             start = stop
-
-    def _first_that_may_roll(self, start: int) -> int:
-        """Return the first message that may begin a new segment.
-
-        A segment does not roll while its successor would have the same name, as an empty segment's
-        would.
-        """
-        ahead = 0
-        while not self._can_roll(self.next_offset + ahead):
-            ahead += 1
-        return start + ahead
-
-    def _can_roll(self, next_offset: int) -> bool:
-        return self.dialect.can_follow(self.base_offset, next_offset)
-
-    def _first_too_large(self, ends: Integers, shift: int) -> int:
-        return int(ends.searchsorted(self.settings.segment_bytes - shift, "right"))
 
     def _take(self, messages: range, entry_slots: Integers, positions: Integers) -> SegmentMessages:
         relative = entry_slots + (self.next_offset - self.base_offset - messages.start)
@@ -161,7 +150,3 @@ class Layout:
             self.last_indexed_position = int(positions[-1])
         entries = np.stack([relative, positions], axis=1)
         return SegmentMessages(self.base_offset, messages.start, messages.stop, entries)
-
-    def _roll(self) -> None:
-        self.base_offset = self.dialect.base_offset_for(self.next_offset)
-        self.size_bytes = self.entry_count = self.last_indexed_position = 0

@@ -127,27 +127,19 @@ def _keyless(partitioner: str, partitions: int, seed: int) -> Keyless:
     """Return where records without a key go, by the table of this module."""
     if partitioner in ("default-0.9", "round-robin"):
         return lambda places: _as_partitions((places.rank + places.row) % partitions)
-    drawn_by = {"random": _itself, "default-0.8": _nothing}.get(partitioner, _stretches)
-    return lambda places: _drawn(drawn_by(places), seed, partitions)
 
+    def draw(places: Places) -> Partitions:
+        if partitioner == "default-0.8":  # one draw for all
+            places = Places(*map(np.zeros_like, places))
+        elif partitioner != "random":  # one for each stretch of rows
+            stretch = places.row // STICKY_ROWS
+            places = Places(places.rank, np.zeros_like(places.position), stretch)
+        drawn = np.full(len(places.row), seed & (2**64 - 1), np.uint64)
+        for part in places:
+            drawn = mixed(drawn + np.asarray(part).astype(np.uint64))
+        return _as_partitions(drawn % np.uint64(partitions))
 
-def _itself(places: Places) -> Places:
-    return places
-
-
-def _nothing(places: Places) -> Places:
-    return Places(*map(np.zeros_like, places))
-
-
-def _stretches(places: Places) -> Places:
-    return Places(places.rank, np.zeros_like(places.position), places.row // STICKY_ROWS)
-
-
-def _drawn(places: Places, seed: int, partitions: int) -> Partitions:
-    drawn = np.full(len(places.row), seed & (2**64 - 1), np.uint64)
-    for part in places:
-        drawn = mixed(drawn + np.asarray(part).astype(np.uint64))
-    return _as_partitions(drawn % np.uint64(partitions))
+    return draw
 
 
 def _as_partitions(numbers: Any) -> Partitions:

@@ -209,20 +209,17 @@ class RunsReader:
     ) -> tuple[memoryview, Positions]:
         data = np.concatenate(parts)
         boundaries = np.append(0, np.cumsum(np.concatenate(lengths), dtype=np.int64))
-        sizes = everywhere(data, SIZE_END)[boundaries[:-1]] if _fit(boundaries, data) else None
-        if sizes is None or (_sizes(sizes) + SIZE_END != np.diff(boundaries)).any():
+        spans = np.diff(boundaries)
+        is_as_written = int(boundaries[-1]) == len(data) and int(spans.min()) >= SIZE_END
+        if is_as_written:
+            beginnings = everywhere(data, SIZE_END)[boundaries[:-1]]
+            fields = beginnings.view(np.uint8).reshape(-1, SIZE_END)[:, _SIZE_START:]
+            sizes = np.ascontiguousarray(fields).view(_SIZE)[:, 0].astype(np.int64)
+            is_as_written = bool((sizes + SIZE_END == spans).all())
+        if not is_as_written:
             reason = f"{path} holds bytes that are no messages, or others than its task wrote"
             raise PublicationError(self._staging.name, reason=reason)
         return data.data, boundaries
-
-
-def _fit(boundaries: Positions, data: NDArray[np.uint8]) -> bool:
-    return int(boundaries[-1]) == len(data) and int(np.diff(boundaries).min()) >= SIZE_END
-
-
-def _sizes(beginnings: NDArray[np.void]) -> NDArray[np.int64]:
-    table = beginnings.view(np.uint8).reshape(-1, SIZE_END)[:, _SIZE_START:]
-    return np.ascontiguousarray(table).view(_SIZE)[:, 0].astype(np.int64)
 
 
 class _OpenFile:

@@ -180,7 +180,10 @@ class Coordinator:
     def _changing(self, name: str, *, is_made: bool = False) -> Iterator[Group]:
         """Lend a group out to be changed, with its lock held; write it unless something fails."""
         check_group(name)
-        self._make_directory()
+        directory = self._log_dir / GROUPS_DIR
+        if not directory.is_dir():
+            directory.mkdir(exist_ok=True)
+            sync(self._log_dir)
         with _locked(_lock_path(self._log_dir, name)):
             try:
                 before = read_group(self._log_dir, name)
@@ -192,12 +195,6 @@ class Coordinator:
             yield group
             if group != before:
                 write_group(self._log_dir, group)
-
-    def _make_directory(self) -> None:
-        directory = self._log_dir / GROUPS_DIR
-        if not directory.is_dir():
-            directory.mkdir(exist_ok=True)
-            sync(self._log_dir)
 
 
 def delete_group(log_dir: Path, name: str, *, now_ms: int) -> None:

@@ -1,8 +1,20 @@
 """The producer's thread, and the one in which the followers of a cluster pull.
 
-Source: Kafka: Sender, KafkaProducer.
+Each record has a line in Python's logging: the partition that was chosen for it.
+
+    Assigning message of topic orders and key alice to a selected partition 1
+
+The logger is `kminilog.producer`, the level DEBUG. A program that wants the lines sets it up:
+
+    logging.basicConfig()
+    logging.getLogger("kminilog.producer").setLevel(logging.DEBUG)
+
+Source: S4, whose line this is; Kafka: Sender, KafkaProducer; 0.8: DefaultEventHandler.getPartition.
+Differs: the line comes after the switch to another partition, and for records that name their
+partition, too.
 """
 
+import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from threading import Condition, Lock
@@ -11,11 +23,21 @@ from kminilog.clock import Chance, Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.errors import ClientClosedError
 from kminilog.partitioners.interface import Partitioner
-from kminilog.producer.choice_log import log_choice
 from kminilog.producer.interceptors import ProducerInterceptor
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.system import POLL_SECONDS, Repeating, SystemClock
+
+LOGGER = logging.getLogger("kminilog.producer")
+_LINE = "Assigning message of topic %s and key %s to a selected partition %d"
+
+
+def log_choice(record: ProducerRecord, partition: int) -> None:
+    """Log the partition of a record; bytes of a key that are not UTF-8 are escaped."""
+    if LOGGER.isEnabledFor(logging.DEBUG):
+        key = "[none]" if record.key is None else record.key
+        text = key.decode(errors="backslashreplace") if isinstance(key, bytes) else str(key)
+        LOGGER.debug(_LINE, record.topic, text, partition)
 
 
 def replicating(replicate: Callable[[], object]) -> Repeating:
@@ -30,7 +52,7 @@ _LONGEST_PAUSE_MS = 10  # a call that waits for memory makes batches ready, and 
 class Producer(ManualProducer):
     """A producer with a thread that sends; see ManualProducer for all else.
 
-    Each choice of a partition goes to Python's logging, at the level DEBUG (`choice_log`).
+    Each choice of a partition goes to Python's logging, at the level DEBUG (`log_choice`).
 
     `close` ends the thread. It is a daemon thread: a process that ends without closing its producer
     loses the records that were not sent yet. An exception that stops a program (SystemExit) ends

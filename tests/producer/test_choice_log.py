@@ -3,9 +3,8 @@
 import logging
 
 from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.producer.choice_log import LOGGER, log_choice
 from kminilog.producer.record import ProducerRecord
-from kminilog.producer.sender import Producer
+from kminilog.producer.sender import LOGGER, Producer, log_choice
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 

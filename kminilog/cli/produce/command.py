@@ -36,10 +36,9 @@ from kminilog.errors import KMiniLogError, NullValueError, PartitionOfRecordErro
 from kminilog.format.message import encoded_bytes
 from kminilog.plugins import look_in_current_directory
 from kminilog.producer.batch import SendFuture
-from kminilog.producer.choice_log import log_choice
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
-from kminilog.producer.sender import Producer
+from kminilog.producer.sender import Producer, log_choice
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
 from kminilog.storage.topics import Topic

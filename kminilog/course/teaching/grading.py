@@ -61,7 +61,10 @@ def workers() -> int:
 def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
     """Return how long it takes to grade some folders, side by side."""
     usual = sum(_usual_seconds(exercise) for each in handed_in for exercise in each.lab.graded)
-    hanging = [_hanging_seconds(each.lab) for each in handed_in]
+    hanging = [
+        _START_SECONDS + sum(hanging_seconds(one) + _usual_seconds(one) for one in each.lab.graded)
+        for each in handed_in
+    ]
     longest = max(hanging, default=0)
     side_by_side = min(workers(), len(hanging) or 1)
     return Limits(usual / side_by_side, sum(hanging) / side_by_side + longest)
@@ -69,11 +72,6 @@ def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
 
 def _usual_seconds(exercise: Exercise) -> float:
     return _USUAL_JOB_SECONDS if exercise.needs_spark else _USUAL_SECONDS
-
-
-def _hanging_seconds(lab: Lab) -> float:
-    seconds = (hanging_seconds(each) + _usual_seconds(each) for each in lab.graded)
-    return _START_SECONDS + sum(seconds)
 
 
 # ---- a process for each folder

@@ -272,13 +272,8 @@ def _flaws_of_sample_files(lab: Lab, kind: str) -> Iterator[Flaw]:
             for name in exercise.answers:
                 if exercise.number != each.number and answers.line_of(name):
                     yield Flaw(each.where, f"answers {exercise.id}, too: {name}")
-        if kind == WRONG:
-            yield from _flaws_of_code(each)
-
-
-def _flaws_of_code(wrong: SampleAnswer) -> Iterator[Flaw]:
-    for language in languages():
-        try:
-            Catalogue(language).reason(wrong.says)
-        except KeyError:
-            yield Flaw(wrong.where, f"{wrong.says} is in no catalogue")
+        for language in languages() if kind == WRONG else ():
+            try:
+                Catalogue(language).reason(each.says)
+            except KeyError:
+                yield Flaw(each.where, f"{each.says} is in no catalogue")

@@ -10,7 +10,7 @@ import inspect
 import sys
 import textwrap
 from importlib import import_module
-from typing import Any, TypeGuard
+from typing import Any
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.patching import library_answer, room_of
@@ -61,10 +61,12 @@ def _definition(exercise: Exercise) -> tuple[str, list[str]]:
     """Return a function or class without bodies, and the import lines that it needs."""
     source = source_of(exercise)
     (node,) = ast.parse(source).body
-    functions = [node] if isinstance(node, ast.FunctionDef) else _methods(node)
+    parts = node.body if isinstance(node, ast.ClassDef) else [node]
+    functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     names = {name for function in functions for name in _names_in_signature(function)}
     if isinstance(node, ast.ClassDef):
-        names |= {each.id for base in node.bases for each in ast.walk(base) if _is_name(each)}
+        bases = [each for base in node.bases for each in ast.walk(base)]
+        names |= {each.id for each in bases if isinstance(each, ast.Name)}
     lines = source.splitlines()
     for function in reversed(functions):
         first = function.body[0]
@@ -74,14 +76,6 @@ def _definition(exercise: Exercise) -> tuple[str, list[str]]:
     # Without decorators: a student's method is a plain function.
     needed = _imports(exercise, names) if exercise.symbol else []
     return "\n".join(lines[node.lineno - 1 :]), needed
-
-
-def _methods(node: ast.stmt) -> list[ast.FunctionDef]:
-    return [each for each in getattr(node, "body", []) if isinstance(each, ast.FunctionDef)]
-
-
-def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name)
 
 
 def _names_in_signature(function: ast.FunctionDef) -> set[str]:

@@ -37,7 +37,7 @@ from kminilog.jobs.ingest.job_writer import (
     open_writer,
 )
 from kminilog.jobs.ingest.publishing import StagedJob, existing_topic, publish_staged
-from kminilog.jobs.ingest.quarantine import RejectedPart, write_quarantine
+from kminilog.jobs.ingest.quarantine import write_quarantine
 from kminilog.jobs.ingest.runs import Moved, Staged
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.columns import columns_of
@@ -168,7 +168,9 @@ def ingest_with(
         raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
     shape = topic, partitions, dialect, settings
     placing = checked_partitioner(partitioner), seed, plan
-    only = _missing(source, topic)
+    only = None if source.only is None else read_missing(source)
+    if only is not None:
+        only.check_topic(topic)
     if job_id is None and only and only.records:
         job_id = only.identity
     is_named, job_id = job_id is not None, job_id or str(uuid4())
@@ -305,26 +307,6 @@ def topic_for(
     return topic
 
 
-def _missing(source: Source, topic: str) -> MissingRecords | None:
-    """Return which records are wanted; None for all. Raises SourceError for another topic's."""
-    if source.only is None:
-        return None
-    found = read_missing(source)
-    found.check_topic(topic)
-    return found
-
-
-def _check_selected(
-    source: Source, only: MissingRecords, files: Sequence[SourceFile], count: int
-) -> None:
-    """Raise SourceError if not all records that are wanted were read, or others are wanted now."""
-    if read_missing(source) != only:
-        raise changed(only.path)
-    if count != len(only.records):
-        columns = columns_of(replace(source, only=None), files)
-        raise selected(source, files, columns).first_gone(source, files)
-
-
 def _stage(
     engine: IngestEngine, asked: _Asked, files: Sequence[SourceFile], job: StagingJob
 ) -> Manifest:
@@ -332,19 +314,27 @@ def _stage(
     try:
         staged = engine.stage(source, files, job, plan)
     except KMiniLogError as error:
-        located = _located(error, source, files)
-        if located is error:
+        named = PLACE_TEXT.search(str(error))  # it names a record's place by numbers
+        if not named:
             raise
-        raise located from error
+        place = Place(*map(int, named.groups()))
+        where = locate(source, files, [place])[place]
+        raise KMiniLogError(str(error).replace(named[0], f"{where}: ")) from error
     check_unchanged(source, files)
     count = sum(partition.count for partition in staged.partitions)
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:
-        raise _too_many(staged.rejected, job.max_rejected, source, files)
+        first = min(staged.rejected, key=lambda part: part.first)
+        more = f"; {rejected} rejected in all, --max-rejected allows {job.max_rejected}"
+        where = locate(source, files, [first.first])[first.first]
+        raise SourceError(where, reason=first.reason + more)
     if only is None:
         check_count(source, count + rejected)
-    else:
-        _check_selected(source, only, files, count + rejected)
+    elif read_missing(source) != only:
+        raise changed(only.path)
+    elif count + rejected != len(only.records):
+        columns = columns_of(replace(source, only=None), files)
+        raise selected(source, files, columns).first_gone(source, files)
     write_quarantine(Path(job.directory, QUARANTINE_FILE), source, files, staged.rejected)
     facts = {
         "source": source.to_json(),
@@ -363,23 +353,3 @@ def _stage(
         **({"only_records": only.identity} if only else {}),
     }
     return Manifest(asked.job_id, job.topic.name, staged.partitions, facts)
-
-
-def _located(error: KMiniLogError, source: Source, files: Sequence[SourceFile]) -> KMiniLogError:
-    """Return the error, with file and line or row if it names a record's place by numbers."""
-    named = PLACE_TEXT.search(str(error))
-    if not named:
-        return error
-    place = Place(*map(int, named.groups()))
-    where = locate(source, files, [place])[place]
-    return KMiniLogError(str(error).replace(named[0], f"{where}: "))
-
-
-def _too_many(
-    parts: Sequence[RejectedPart], at_most: int, source: Source, files: Sequence[SourceFile]
-) -> SourceError:
-    first = min(parts, key=lambda part: part.first)
-    total = sum(part.count for part in parts)
-    more = f"; {total} rejected in all, --max-rejected allows {at_most}"
-    where = locate(source, files, [first.first])[first.first]
-    return SourceError(where, reason=first.reason + more)

@@ -143,10 +143,12 @@ def write_quarantine(
     """
     if not parts:
         return
-    records = heapq.merge(*map(_read_part, parts), key=itemgetter(0))
+    records, ahead = tee(heapq.merge(*map(_read_part, parts), key=itemgetter(0)))
+    places = (place for place, _ in ahead)
     with naming(path), open(path, "w", encoding="utf-8") as file:
-        for record in _with_lines(source, files, records):
-            file.write(json.dumps(strict_json(record), ensure_ascii=False) + "\n")
+        for (place, told), found in zip(records, locations(source, files, places), strict=True):
+            where = {"file": found.path, found.unit: found.number, "position": place.position}
+            file.write(json.dumps(strict_json(where | told), ensure_ascii=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -171,13 +173,3 @@ def _encoded(data: bytes | None) -> str | None:
 
 def _decoded(encoded: str | None) -> bytes | None:
     return None if encoded is None else b64decode(encoded)
-
-
-def _with_lines(
-    source: Source, files: Sequence[SourceFile], records: Iterator[tuple[Place, Record]]
-) -> Iterator[Record]:
-    """Yield records with their file and their line or row; all are in source order."""
-    records, ahead = tee(records)
-    places = (place for place, _ in ahead)
-    for (place, record), found in zip(records, locations(source, files, places), strict=True):
-        yield {"file": found.path, found.unit: found.number, "position": place.position, **record}

@@ -121,8 +121,14 @@ class FileColumns:
             found = messages_of(lines, is_first=is_first)
             rows = np.arange(row, row + len(lines))
             places = positions[found.kept], rows[found.kept]
-            told = (found.partition, found.offset) if self.source.same_places else ()
-            rejected = pc.coalesce(found.rejected, _untold(*told)) if told else found.rejected
+            told: tuple[Any, ...] = ()
+            rejected = found.rejected
+            if self.source.same_places:
+                told = found.partition, found.offset
+                is_told = pc.and_(*(column.is_valid() for column in told))
+                untold = "it has no partition and no offset"
+                reasons = pc.if_else(is_told, pa.scalar(None, pa.string()), untold)
+                rejected = pc.coalesce(rejected, reasons)
             yield records_of(piece.rank, *places, found.key, found.payload, rejected, *told)
 
     def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
@@ -162,12 +168,6 @@ class FileColumns:
 
 def _lines_of(piece: Piece) -> Iterator[Lines]:
     return read_lines(piece.path, piece.start, piece.stop)
-
-
-def _untold(partition: Any, offset: Any) -> Any:
-    """Return a reason for each record that does not say where its message is; else null."""
-    is_told = pc.and_(partition.is_valid(), offset.is_valid())
-    return pc.if_else(is_told, pa.scalar(None, pa.string()), "it has no partition and no offset")
 
 
 def _names_of(

@@ -122,16 +122,15 @@ def _expand(argument: str) -> list[tuple[str, str | None]]:
     for name in map(os.path.abspath, names):
         if os.path.isdir(name) or name != os.path.abspath(given):  # not a file that is spelled out
             _refuse_tables_around(name)
-        for path, directory in _files_below(name):
-            found.setdefault(path, directory)
+        if os.path.isdir(name):
+            for path in _walk(name):
+                found.setdefault(path, name)
+        else:
+            found.setdefault(name, None)
     if not found:
         reason = "the directory holds no files" if names else "no such file or directory"
         raise SourceError(argument, reason=reason)
     return sorted(found.items(), key=lambda item: os.fsencode(item[0]))
-
-
-def _files_below(name: str) -> list[tuple[str, str | None]]:
-    return [(path, name) for path in _walk(name)] if os.path.isdir(name) else [(name, None)]
 
 
 def path_of(argument: str) -> str:
