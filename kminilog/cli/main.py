@@ -104,7 +104,10 @@ class CommandLine(click.Group):
     ) -> NoReturn:
         """Run the command line and end the process with its exit code."""
         arguments = list(sys.argv[1:] if args is None else args)
-        _open_closed_streams()
+        # The caller may have closed a stream: the null device takes its place.
+        sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - to the end of the process
+        sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+        sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
         with interrupts_heard(), _notices_in_one_line():
             code = _run(self, arguments, extra)
             flush_stderr()
@@ -181,13 +184,6 @@ def _cluster(ctx: click.Context, path: Path) -> Path:
 def _without_cluster(name: str, path: Path | str) -> str:
     """What to do in place of giving a command --cluster, which it does not take."""
     return WITHOUT_CLUSTER.get(name, "leave it out, no topics are needed").format(path=path)
-
-
-def _open_closed_streams() -> None:
-    """Replace a stream that the caller has closed by the null device."""
-    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - to the end of the process
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 @contextmanager

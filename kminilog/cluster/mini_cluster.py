@@ -243,7 +243,14 @@ class MiniCluster(Controller):
                         copied += self._pull(node, partition)
                 self._drop_lagging(partition)
         with self._lock:
-            self._checkpoint_if_due()
+            now_ms = self._clock.now_ms()
+            if self._checkpointed_ms is None:
+                self._checkpointed_ms = now_ms
+            if now_ms - self._checkpointed_ms >= HIGH_WATERMARK_CHECKPOINT_MS:
+                self._checkpointed_ms = now_ms
+                for broker in self._brokers.values():
+                    if broker.is_running:
+                        broker.checkpoint()
         return copied
 
     def retain(
@@ -306,13 +313,3 @@ class MiniCluster(Controller):
         )
         if lagging:
             self._change_in_sync(partition, set(leadership.in_sync) - lagging)
-
-    def _checkpoint_if_due(self) -> None:
-        now_ms = self._clock.now_ms()
-        if self._checkpointed_ms is None:
-            self._checkpointed_ms = now_ms
-        if now_ms - self._checkpointed_ms >= HIGH_WATERMARK_CHECKPOINT_MS:
-            self._checkpointed_ms = now_ms
-            for broker in self._brokers.values():
-                if broker.is_running:
-                    broker.checkpoint()

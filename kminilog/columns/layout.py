@@ -135,18 +135,16 @@ class Layout:
             stop = min(stop, len(ends))
             if stop > start:
                 entry_slots = np.array([slot for slot in indexed if slot < stop], np.int64)
-                yield self._take(range(start, stop), entry_slots, starts[entry_slots] + shift)
+                positions = starts[entry_slots] + shift
+                relative = entry_slots + (self.next_offset - self.base_offset - start)
+                self.next_offset += stop - start
+                self.entry_count += len(entry_slots)
+                if len(positions):
+                    self.last_indexed_position = int(positions[-1])
+                entries = np.stack([relative, positions], axis=1)
+                yield SegmentMessages(self.base_offset, start, stop, entries)
                 self.size_bytes = int(ends[stop - 1]) + shift
             if stop < len(ends):
                 self.base_offset = self.dialect.base_offset_for(self.next_offset)
                 self.size_bytes = self.entry_count = self.last_indexed_position = 0
             start = stop
-
-    def _take(self, messages: range, entry_slots: Integers, positions: Integers) -> SegmentMessages:
-        relative = entry_slots + (self.next_offset - self.base_offset - messages.start)
-        self.next_offset += len(messages)
-        self.entry_count += len(entry_slots)
-        if len(positions):
-            self.last_indexed_position = int(positions[-1])
-        entries = np.stack([relative, positions], axis=1)
-        return SegmentMessages(self.base_offset, messages.start, messages.stop, entries)

@@ -33,20 +33,16 @@ def partition_column(keys: Any, partitions: int) -> Any:
     """
     results, nulls = [np.empty(0, np.int32)], [np.empty(0, np.bool_)]
     for (block,) in blocks(keys, block_rows=_BLOCK_ROWS):
-        chosen = (_hashes(block) & 0x7FFFFFFF) % np.uint32(partitions)
+        length = block.fixed_length
+        hashes = _of_mixed_lengths(block) if length is None else _of_one_length(block.rows(length))
+        hashes ^= hashes >> 13
+        hashes *= _MULTIPLIER
+        hashes ^= hashes >> 15
+        chosen = (hashes & 0x7FFFFFFF) % np.uint32(partitions)
         results.append(chosen.view(np.int32))
         none = np.zeros(len(block), np.bool_)
         nulls.append(none if block.is_null is None else block.is_null)
     return pa.array(np.concatenate(results), pa.int32(), mask=np.concatenate(nulls))
-
-
-def _hashes(keys: Column) -> Hashes:
-    length = keys.fixed_length
-    hashes = _of_mixed_lengths(keys) if length is None else _of_one_length(keys.rows(length))
-    hashes ^= hashes >> 13
-    hashes *= _MULTIPLIER
-    hashes ^= hashes >> 15
-    return hashes
 
 
 def _of_one_length(rows: NDArray[np.uint8]) -> Hashes:

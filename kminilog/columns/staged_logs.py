@@ -117,11 +117,7 @@ class RunWriter:
         lengths = np.concatenate([one.lengths for one in encoded])
         self._topic.settings.check_message(int(lengths.max()))
         data = np.concatenate([np.frombuffer(one.data, np.uint8) for one in encoded])
-        self._write(found, np.append(starts, len(order)), lengths, data)
-
-    def _write(
-        self, found: NDArray[Any], rows: Positions, lengths: Positions, data: NDArray[np.uint8]
-    ) -> None:
+        rows = np.append(starts, len(order))
         ends = np.append(0, np.cumsum(lengths))[rows]
         counts, sizes = np.diff(rows), np.diff(ends)
         sizes += counts * _LENGTH.itemsize

@@ -13,7 +13,7 @@ import numpy as np
 
 from kminilog.columns.boundaries import Positions
 from kminilog.columns.encoding import Encoded, encode_columns
-from kminilog.columns.layout import Layout, SegmentMessages
+from kminilog.columns.layout import Layout
 from kminilog.columns.unnumbered import put_numbers
 from kminilog.storage.files import append_to, sync
 from kminilog.storage.partition.log import PartitionLog
@@ -83,18 +83,15 @@ class ColumnWriter:
             start = 0
             for piece in self._layout.place(encoded.lengths):
                 end = start + int(encoded.lengths[piece.start : piece.stop].sum())
-                self._write(piece, encoded.data[start:end])
+                if piece.base_offset != self._segment.base_offset:
+                    interval_bytes = self._log.settings.index_interval_bytes
+                    self._segment = Segment(
+                        self._log.directory, piece.base_offset, self._log.dialect, interval_bytes
+                    )
+                    self._segment.open()
+                    self._touched.append(self._segment)
+                append_to(self._segment.log_path, encoded.data[start:end])
+                if len(piece.entries):
+                    append_to(self._segment.index.path, piece.entries.astype(">i4").tobytes())
                 start = end
         return range(first_offset, self.next_offset)
-
-    def _write(self, piece: SegmentMessages, data: memoryview) -> None:
-        if piece.base_offset != self._segment.base_offset:
-            interval_bytes = self._log.settings.index_interval_bytes
-            self._segment = Segment(
-                self._log.directory, piece.base_offset, self._log.dialect, interval_bytes
-            )
-            self._segment.open()
-            self._touched.append(self._segment)
-        append_to(self._segment.log_path, data)
-        if len(piece.entries):
-            append_to(self._segment.index.path, piece.entries.astype(">i4").tobytes())

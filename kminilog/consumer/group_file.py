@@ -107,7 +107,10 @@ def to_json(group: Group) -> dict[str, Any]:
         "generation": group.generation,
         "strategy": group.strategy,
         "partitions": group.partitions,
-        "members": [_member_to_json(member) for member in group.members.values()],
+        "members": [
+            {**vars(member), "topics": list(member.topics), "owned": to_names(member.owned)}
+            for member in group.members.values()
+        ],
         "assignment": {
             member: to_names(partitions) for member, partitions in group.assignment.items()
         },
@@ -147,10 +150,6 @@ def from_json(facts: Mapping[str, Any]) -> Group:
     if group.state == STABLE and group.assignment.keys() != group.members.keys():
         raise ValueError("the assignment is not that of the members")
     return group
-
-
-def _member_to_json(member: KnownMember) -> dict[str, Any]:
-    return {**vars(member), "topics": list(member.topics), "owned": to_names(member.owned)}
 
 
 def _member_from_json(facts: Mapping[str, Any]) -> KnownMember:

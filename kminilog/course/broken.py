@@ -183,7 +183,12 @@ def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> str:
     shutil.rmtree(target, ignore_errors=True)
     log_dir = folder / f"{FOLDER}.new"
     shutil.rmtree(log_dir, ignore_errors=True)
-    _write_sound(log_dir, chance)
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(_TOPIC)
+        log = writer.log(PARTITION)
+        keys = [key for key in _KEYS if murmur2_partition(key, PARTITIONS) == PARTITION.partition]
+        for number in range(40):
+            log.append([(keys[chance.randrange(9)], b"event %d" % (number * 7))])
     name = faults[chance.randrange(len(faults))]
     segments = sorted((log_dir / str(PARTITION)).glob(f"*{LOG_SUFFIX}"))
     last_only = name in IN_LAST_MESSAGE
@@ -205,12 +210,3 @@ def write_copy(folder: Path, log_dir: Path) -> None:
         writer.create_topic(_TOPIC)
     shutil.rmtree(log_dir / str(PARTITION), ignore_errors=True)
     shutil.copytree(folder / FOLDER / str(PARTITION), log_dir / str(PARTITION))
-
-
-def _write_sound(log_dir: Path, chance: Chance) -> None:
-    with LogDirWriter.open(log_dir, create=True) as writer:
-        writer.create_topic(_TOPIC)
-        log = writer.log(PARTITION)
-        keys = [key for key in _KEYS if murmur2_partition(key, PARTITIONS) == PARTITION.partition]
-        for number in range(40):
-            log.append([(keys[chance.randrange(9)], b"event %d" % (number * 7))])

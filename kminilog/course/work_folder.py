@@ -218,7 +218,10 @@ class WorkFolder:
         backup = self._back_up()
         for name in exercise.answers:
             lines = answers.source.split("\n")
-            first, last = _lines_of(starter, name)
+            span = starter.span_of(name)
+            if span is None:
+                raise UnreadableError(f"the starter has no {name}")
+            first, last = span
             fresh = starter.source.split("\n")[first - 1 : last]
             span = answers.span_of(name)
             if span is None:
@@ -304,13 +307,6 @@ def lab_in(place: Path) -> int | None:
         return int(_json_of(path)["lab"])
     except (OSError, ValueError, OverflowError, KeyError, TypeError):
         return next((lab.number for lab in all_labs() if lab.work_name == place.name), None)
-
-
-def _lines_of(starter: Answers, name: str) -> tuple[int, int]:
-    span = starter.span_of(name)
-    if span is None:
-        raise UnreadableError(f"the starter has no {name}")
-    return span
 
 
 def _user_name() -> str:

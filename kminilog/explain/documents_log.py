@@ -51,15 +51,11 @@ def write_documents_log(log_dir: Path) -> TopicPartition:
     partition = TopicPartition(TOPIC, 0)
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic(TOPIC, dialect=DOCUMENTED, settings=settings))
-        _write(writer, partition, [*lengths, *second, *[LATER_BYTES] * _FEW])
+        overhead_bytes = encoded_bytes(DOCUMENTED, None, b"")
+        writer.log(partition).append(
+            [
+                (None, f"message {offset:06d}".ljust(length - overhead_bytes, ".").encode())
+                for offset, length in enumerate([*lengths, *second, *[LATER_BYTES] * _FEW])
+            ]
+        )
     return partition
-
-
-def _write(writer: LogDirWriter, partition: TopicPartition, lengths: list[int]) -> None:
-    overhead_bytes = encoded_bytes(DOCUMENTED, None, b"")
-    writer.log(partition).append(
-        [
-            (None, f"message {offset:06d}".ljust(length - overhead_bytes, ".").encode())
-            for offset, length in enumerate(lengths)
-        ]
-    )

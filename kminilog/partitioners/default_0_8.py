@@ -94,7 +94,12 @@ class Default08(Partitioner):
     ) -> int:
         """Return the partition of a record; raises as the module's table says."""
         number_of_partitions = len(partitions_of(topic, cluster))
-        self._forget_if_old()
+        now_ms = self._clock.now_ms()
+        if self._refreshed_ms is None:
+            self._refreshed_ms = now_ms
+        if 0 <= self._refresh_interval_ms < now_ms - self._refreshed_ms:
+            self._refreshed_ms = now_ms
+            self._cached.clear()
         if key is None:
             chosen = self._cached_partition(topic, cluster)
         else:
@@ -120,11 +125,3 @@ class Default08(Partitioner):
         if not available:
             raise LeaderNotAvailableError(topic)
         return available[self._chance.randrange(len(available))].partition
-
-    def _forget_if_old(self) -> None:
-        now_ms = self._clock.now_ms()
-        if self._refreshed_ms is None:
-            self._refreshed_ms = now_ms
-        if 0 <= self._refresh_interval_ms < now_ms - self._refreshed_ms:
-            self._refreshed_ms = now_ms
-            self._cached.clear()

@@ -162,14 +162,10 @@ def read_topic(log_dir: Path, name: str) -> Topic:
     try:
         return _read(path)
     except FileNotFoundError:
-        raise _unknown(log_dir, name) from None
-
-
-def _unknown(log_dir: Path, name: str) -> UnknownTopicOrPartitionError:
-    error, partition = UnknownTopicOrPartitionError(name), parse_topic_partition(name)
-    if partition and (log_dir / (partition.topic + TOPIC_SUFFIX)).exists():
-        error.add_note(f"{name} is a partition of topic {partition.topic}: name the topic")
-    return error
+        error, partition = UnknownTopicOrPartitionError(name), parse_topic_partition(name)
+        if partition and (log_dir / (partition.topic + TOPIC_SUFFIX)).exists():
+            error.add_note(f"{name} is a partition of topic {partition.topic}: name the topic")
+        raise error from None
 
 
 def write_topic(log_dir: Path, topic: Topic) -> None:

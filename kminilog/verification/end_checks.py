@@ -82,7 +82,8 @@ def judge_end(
     lost = [_lost_before(cut, end) for cut in cuts if cut.reason in _LOST]
     if any(s.unchecked for s in segments):
         return [*findings, *lost]
-    if _ends_in_damage(segments):
+    last_filled = [segment for segment in segments if segment.log_bytes][-1:]
+    if any(one.damaged_from is not None or one.undecided for one in last_filled):
         return [*(_with_end(found, end, jobs) for found in findings), *lost]
     missing = range(end, max(known_end, job_end))
     kept = [
@@ -96,11 +97,6 @@ def judge_end(
             found = found._replace(segment=segments[-1].name, position=segments[-1].log_bytes)
         lost.append(found)
     return kept + lost
-
-
-def _ends_in_damage(segments: Sequence[SegmentSummary]) -> bool:
-    last_filled = [segment for segment in segments if segment.log_bytes][-1:]
-    return any(one.damaged_from is not None or one.undecided for one in last_filled)
 
 
 def _with_end(found: Finding, end: int, jobs: PartitionJobs) -> Finding:

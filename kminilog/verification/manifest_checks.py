@@ -114,7 +114,18 @@ def jobs_of(
         if manifest.topic == topic:
             _take(topic, jobs, manifest)
     for number, partition in enumerate(jobs):
-        _order(TopicPartition(topic, number), partition)
+        partition.staged.sort(key=lambda job: (job[1].first_offset, job[0]))
+        kept: list[tuple[str, StagedPartition]] = []
+        for job_id, staged in partition.staged:
+            before, end = (kept[-1][0], kept[-1][1].next_offset) if kept else ("", 0)
+            if staged.first_offset < end:  # two jobs with the same offsets
+                shared = range(staged.first_offset, min(end, staged.next_offset))
+                reason = f"job {before} has {offsets(shared)} too"
+                found = mismatch(TopicPartition(topic, number), job_id, reason, staged.first_offset)
+                partition.findings.append(found)
+            else:
+                kept.append((job_id, staged))
+        partition.staged = kept
     return jobs
 
 
@@ -207,22 +218,6 @@ def _borders(staged: StagedPartition) -> list[int]:
     """Return the first offset of each range of a job, and the end of the last; [] if no ranges."""
     firsts = [first for first, _, _ in staged.fingerprints]
     return [staged.first_offset, *firsts[1:], staged.next_offset] if firsts else []
-
-
-def _order(topic_partition: TopicPartition, jobs: PartitionJobs) -> None:
-    """Sort the jobs of a partition by offset; two jobs with the same offsets are a finding."""
-    jobs.staged.sort(key=lambda job: (job[1].first_offset, job[0]))
-    kept: list[tuple[str, StagedPartition]] = []
-    for job_id, staged in jobs.staged:
-        before, end = (kept[-1][0], kept[-1][1].next_offset) if kept else ("", 0)
-        if staged.first_offset < end:
-            shared = range(staged.first_offset, min(end, staged.next_offset))
-            reason = f"job {before} has {offsets(shared)} too"
-            found = mismatch(topic_partition, job_id, reason, staged.first_offset)
-            jobs.findings.append(found)
-        else:
-            kept.append((job_id, staged))
-    jobs.staged = kept
 
 
 def compare(

@@ -230,21 +230,17 @@ def _list_directory(
     was checked."""
     unchecked = [failure] if failure else []
     try:
-        return *_names_and_strays(reader), unchecked
+        names = set(reader.file_names())
+        strays = _strays(names)
+        for _ in range(_LOOKS):
+            if not strays:
+                break
+            again = _strays(set(reader.file_names()))
+            strays = {name: reason for name, reason in strays.items() if name in again}
+        return names, strays, unchecked
     except OSError as error:
         why = f"{error.filename or reader.directory}: {error.strerror}"
         return set(), {}, unchecked or [why]
-
-
-def _names_and_strays(reader: PartitionReader) -> tuple[set[str], dict[str, str]]:
-    names = set(reader.file_names())
-    strays = _strays(names)
-    for _ in range(_LOOKS):
-        if not strays:
-            break
-        again = _strays(set(reader.file_names()))
-        strays = {name: reason for name, reason in strays.items() if name in again}
-    return names, strays
 
 
 def _stray_findings(
@@ -328,7 +324,11 @@ def _join(
     last_filled = max((slot for slot, s in enumerate(ordered) if s.log_bytes), default=0)
     for slot, summary in enumerate(ordered):
         if slot < last_filled:
-            summary = _without_torn_tail(summary)
+            in_the_middle = [
+                _as_damage(found) if found.kind == FindingClass.TORN_TAIL else found
+                for found in summary.findings
+            ]
+            summary = summary._replace(findings=in_the_middle)
         if reach and summary.start_offset not in reach:
             fault = _boundary_fault(summary, reach)
             named = dialect.first_offset(summary.base_offset)
@@ -338,7 +338,14 @@ def _join(
             findings.append(finding._replace(offset=summary.start_offset, position=0))
             missing.append(fault.concerned)
         elif last and reach and summary.start_offset > reach[0] + 1:
-            findings = _with_lost(findings, last, summary.start_offset - reach[0])
+            place = last.name, last.damaged_from
+            said = f"; {summary.start_offset - reach[0]} messages were in these bytes"
+            findings = [
+                found._replace(detail=found.detail + said)
+                if (found.segment, found.position) == place and found.kind in _BAD_BYTES
+                else found
+                for found in findings
+            ]
         findings += summary.findings
         if not (reach and summary.next_offset is not None and summary.next_offset < reach[0]):
             last, reach = summary, _reach(dialect, summary)  # else a copy of messages before it
@@ -357,20 +364,6 @@ def _readable(dialect: Dialect, ordered: Sequence[SegmentSummary]) -> tuple[int 
             return summary.readable[0], passed + summary.readable[1]
         passed, expected = passed + summary.message_count, summary.next_offset
     return None, passed
-
-
-def _with_lost(
-    findings: Sequence[Finding], summary: SegmentSummary, lost_count: int
-) -> list[Finding]:
-    """Say in the finding of the damage at the end of a segment how many messages were there."""
-    place = summary.name, summary.damaged_from
-    said = f"; {lost_count} messages were in these bytes"
-    return [
-        found._replace(detail=found.detail + said)
-        if (found.segment, found.position) == place and found.kind in _BAD_BYTES
-        else found
-        for found in findings
-    ]
 
 
 def _reach(dialect: Dialect, summary: SegmentSummary) -> Sequence[int]:
@@ -392,14 +385,6 @@ def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFaul
         detail = f"by the name it begins with offset {start}, but {reach[0]} comes next"
         return fault._replace(kind=FindingClass.NAME_BASE_MISMATCH, detail=detail)
     return fault
-
-
-def _without_torn_tail(summary: SegmentSummary) -> SegmentSummary:
-    findings = [
-        _as_damage(found) if found.kind == FindingClass.TORN_TAIL else found
-        for found in summary.findings
-    ]
-    return summary._replace(findings=findings)
 
 
 def _as_damage(torn: Finding) -> Finding:

@@ -310,7 +310,16 @@ def read_small_files(log_dir: Path, partitioner: str | None = None) -> SmallFile
     records = SmallFiles(None if partitioner is None else keyed_name(partitioner))
     records.recovery_points = _read_checkpoint(log_dir, CHECKPOINT_FILE, Aspect.LOG_ENDS, records)
     records.log_starts = _read_checkpoint(log_dir, LOG_START_FILE, Aspect.LOG_STARTS, records)
-    _take_jobs(read_jobs(log_dir), records)
+    jobs = read_jobs(log_dir)
+    records.manifests, records.findings = jobs.manifests, jobs.findings
+    records.ingested = jobs.topics
+    records.unchecked += [_unread(Aspect.JOBS, name, error) for name, error in jobs.failures]
+    for topic, ids in jobs.unchained.items():
+        why = f"no other record confirms the manifest of job {', '.join(ids[:_SHOWN])}"
+        if len(ids) > _SHOWN:
+            why += f" and {len(ids) - _SHOWN} more"
+        why += ": nothing shows if one was changed, or another is gone"
+        records.unchecked.append(Unchecked(Aspect.JOBS, topic, why))
     _read_pending(log_dir, records)
     try:
         records.cuts = read_cuts(log_dir)
@@ -333,18 +342,6 @@ def _read_checkpoint(
         records.unchecked.append(Unchecked(aspect, file_name, why, asked=True))
         return known_offsets(error)
     return {}
-
-
-def _take_jobs(jobs: JobRecords, records: SmallFiles) -> None:
-    records.manifests, records.findings = jobs.manifests, jobs.findings
-    records.ingested = jobs.topics
-    records.unchecked += [_unread(Aspect.JOBS, name, error) for name, error in jobs.failures]
-    for topic, ids in jobs.unchained.items():
-        why = f"no other record confirms the manifest of job {', '.join(ids[:_SHOWN])}"
-        if len(ids) > _SHOWN:
-            why += f" and {len(ids) - _SHOWN} more"
-        why += ": nothing shows if one was changed, or another is gone"
-        records.unchecked.append(Unchecked(Aspect.JOBS, topic, why))
 
 
 def _read_pending(log_dir: Path, records: SmallFiles) -> None:

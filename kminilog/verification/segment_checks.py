@@ -114,9 +114,21 @@ class SegmentCheck:
             self._log_bytes = self._segment.file_bytes  # before the index: else it may lack entries
             if self._log_bytes < self._known.log_bytes:
                 raise OSError(EIO, "it became shorter while it was checked", self._segment.log_path)
-            self._read_index()
+            path = self._segment.index.path
+            try:
+                self._index_data = read_regular(path)
+                self._has_index = True
+            except FileNotFoundError:
+                self._add(FindingClass.INDEX_SPARSE, f"there is no {path.name}", None, None)
+            self._indexes = [self._index_check(self._segment.base_offset)]
+            self._indexes[0].tell_known(self._known.index_entries, self._expected)
             read()
-            self._judge()
+            if self._has_index:
+                self._judge_index()
+            if self._misnamed:
+                self._tally.add(self._misnamed)
+                if self._message_count == 1:
+                    self._undecided = UndecidedFinding(self._misnamed, self._segment.first_offset)
         except OSError as error:
             unchecked = [f"{error.filename or self._segment.log_path}: {error.strerror}"]
         return self._summary(unchecked)
@@ -152,14 +164,6 @@ class SegmentCheck:
         self._unplaced_count += unplaced_count
         self._expected += len(positions)
         self._last_offset = self._expected - 1
-
-    def _judge(self) -> None:
-        if self._has_index:
-            self._judge_index()
-        if self._misnamed:
-            self._tally.add(self._misnamed)
-            if self._message_count == 1:
-                self._undecided = UndecidedFinding(self._misnamed, self._segment.first_offset)
 
     def _summary(self, unchecked: list[str]) -> SegmentSummary:
         return SegmentSummary(
@@ -284,16 +288,13 @@ class SegmentCheck:
         if message.is_compressed:
             self._compressed_count += 1
         elif message.key is not None:
-            self._judge_partition(message.key, offset, position)
-
-    def _judge_partition(self, key: bytes, offset: int, position: int) -> None:
-        placed = range_at(self._placement, offset)
-        if placed is None:
-            self._unplaced_count += 1
-        elif (partition := placed.partition_of(key)) != self._topic_partition.partition:
-            detail = f"its key belongs to partition {partition}"
-            found = self._finding(FindingClass.WRONG_PARTITION, detail, offset, position)
-            self._tally.add(found._replace(key=key))
+            placed = range_at(self._placement, offset)
+            if placed is None:
+                self._unplaced_count += 1
+            elif (partition := placed.partition_of(message.key)) != self._topic_partition.partition:
+                detail = f"its key belongs to partition {partition}"
+                found = self._finding(FindingClass.WRONG_PARTITION, detail, offset, position)
+                self._tally.add(found._replace(key=message.key))
 
     def _add(
         self, kind: FindingClass, detail: str, offset: int | None, position: int | None
@@ -332,16 +333,6 @@ class SegmentCheck:
         fault = gap(range(named, offset)) if offset > named else overlap(offset, named)
         self._misnamed = self._finding(fault.kind, fault.detail, offset, 0)
         self._start_offset = named
-
-    def _read_index(self) -> None:
-        path = self._segment.index.path
-        try:
-            self._index_data = read_regular(path)
-            self._has_index = True
-        except FileNotFoundError:
-            self._add(FindingClass.INDEX_SPARSE, f"there is no {path.name}", None, None)
-        self._indexes = [self._index_check(self._segment.base_offset)]
-        self._indexes[0].tell_known(self._known.index_entries, self._expected)
 
     def _index_check(self, base_offset: int) -> IndexCheck:
         return IndexCheck(self._index_data, base_offset, self._segment.widest_index_interval)

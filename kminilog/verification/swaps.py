@@ -43,7 +43,12 @@ def name_swaps(
             swap = found not in named and _swap_in(here, after)
             if swap:
                 one, is_across = swap
-                named[found] = [_finding(reader, found, one)]
+                first = reader.find(one)
+                detail = f"offsets {one} and {one + 1} have changed places: {found.detail}"
+                place = found._replace(
+                    segment=first.segment.name, offset=one, position=first.position
+                )
+                named[found] = [place._replace(detail=detail, last_offset=None)]
                 if is_across and after:
                     named[ranges[ranges.index(found) + 1]] = []
     return [kept for found in findings for kept in named.get(found, [found])]
@@ -98,10 +103,3 @@ def _change(place: _Stored, content: _Stored) -> int:
     """Return how a sum changes if a place has another content."""
     before = message_fingerprint(*place)
     return message_fingerprint(place.offset, content.size, content.crc) - before
-
-
-def _finding(reader: PartitionReader, found: Finding, offset: int) -> Finding:
-    first = reader.find(offset)
-    detail = f"offsets {offset} and {offset + 1} have changed places: {found.detail}"
-    place = found._replace(segment=first.segment.name, offset=offset, position=first.position)
-    return place._replace(detail=detail, last_offset=None)

@@ -31,7 +31,6 @@ from kminilog.text import (
     wrap,
 )
 from kminilog.verification.both_sides import BothSides, Excerpt
-from kminilog.verification.findings import Finding
 from kminilog.verification.results import ClassFindings, Results, equation, totals
 
 _MEANINGS = {"error": BAD, "warning": DOUBTFUL, "ok": GOOD, "findings": BAD, "partial": DOUBTFUL}
@@ -50,7 +49,16 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
     if results.conservation:
         holds = results.conservation["holds"]
         yield StyledText(Span(equation(results.conservation), "" if holds else BAD))
-    yield from _findings(results, width)
+    classes = results.found()
+    heads = [(found.kind.value, found.kind.severity, str(found.total)) for found in classes]
+    widths = [max(map(len, column)) for column in zip(*heads, strict=True)]
+    for found, (name, severity, number) in zip(classes, heads, strict=True):
+        head = f"{name:{widths[0]}}  {severity:{widths[1]}}  {number:>{widths[2]}}"
+        if found.is_allowed:
+            yield StyledText(Span(f"{head}  allowed", QUIET))
+        else:
+            yield StyledText(Span(head, _MEANINGS[severity]))
+        yield from _samples(results, found, width)
     yield from results.readable()
     if results.checked:
         yield f"checked: {', '.join(results.checked)}"
@@ -81,37 +89,20 @@ def totals_line(reports: Sequence[Results]) -> str:
     return f"{', '.join(said) or 'no findings'} in {in_all}"
 
 
-def _findings(results: Results, width: int) -> Iterator[str]:
-    classes = results.found()
-    heads = [(found.kind.value, found.kind.severity, str(found.total)) for found in classes]
-    widths = [max(map(len, column)) for column in zip(*heads, strict=True)]
-    for found, (name, severity, number) in zip(classes, heads, strict=True):
-        head = f"{name:{widths[0]}}  {severity:{widths[1]}}  {number:>{widths[2]}}"
-        if found.is_allowed:
-            yield StyledText(Span(f"{head}  allowed", QUIET))
-        else:
-            yield StyledText(Span(head, _MEANINGS[severity]))
-        yield from _samples(results, found, width)
-
-
 def _samples(results: Results, found: ClassFindings, width: int) -> Iterator[str]:
     for sample in found.uncaused:
         yield f"    {printable(sample.place)}: {printable(sample.detail)}"
         yield from side_lines(sample.sides, " " * 8, width)
         yield StyledText("        ", Span(results.command(sample), COMMAND))
         for one in results.consequences(sample):
-            yield from _consequence(one, width)
+            link = one.cause.link if one.cause else ""
+            yield f"        {link}: {one.kind}: {printable(one.place)}: {printable(one.detail)}"
+            yield from side_lines(one.sides, " " * 12, width)
     if caused := len(found.samples) - len(found.uncaused):
         they_come = f"{agreeing('they', caused)} {agreeing('come', caused)}"
         yield f"    {caused} shown where {they_come} from"
     if found.total > len(found.samples):
         yield f"    and {found.total - len(found.samples)} more"
-
-
-def _consequence(one: Finding, width: int) -> Iterator[str]:
-    link = one.cause.link if one.cause else ""
-    yield f"        {link}: {one.kind}: {printable(one.place)}: {printable(one.detail)}"
-    yield from side_lines(one.sides, " " * 12, width)
 
 
 def side_lines(sides: BothSides, indent: str, width: int = FIT_COLUMNS) -> Iterator[str]:

@@ -68,10 +68,15 @@ class ConsumeRun:
         try:
             while self._left > 0 and not self._is_at_end(consumer):
                 check_interrupt()
-                records = consumer.poll(poll_ms, self._limit(consumer))
+                most = int(consumer.config["max.poll.records"])
+                if self._wanted.key is None:
+                    most = int(min(self._left, most))
+                records = consumer.poll(poll_ms, most)
                 self._take(records)
                 if not records:
-                    self._lower_ends()
+                    # A log may have lost its end since: expect nothing more of it.
+                    for partition, end in self._ends.items():
+                        self._ends[partition] = min(end, self._source.end(partition))
                 now_ms = self._clock.now_ms()
                 if records or not consumer.is_settled:
                     heard_ms = now_ms
@@ -124,10 +129,6 @@ class ConsumeRun:
             self._written.pop(partition, None)
             self._ends.pop(partition, None)
 
-    def _limit(self, consumer: Consumer) -> int:
-        most = int(consumer.config["max.poll.records"])
-        return most if self._wanted.key is not None else int(min(self._left, most))
-
     def _take(self, records: list[ConsumerRecord]) -> None:
         """Write what is wanted of some records, and count them as written."""
         done = []
@@ -148,11 +149,6 @@ class ConsumeRun:
     def _note_ends(self, partitions: Iterable[TopicPartition]) -> None:
         if self._wanted.is_until_end:
             self._ends |= {partition: self._source.end(partition) for partition in partitions}
-
-    def _lower_ends(self) -> None:
-        """Expect nothing more of a log that has lost its end since."""
-        for partition, end in self._ends.items():
-            self._ends[partition] = min(end, self._source.end(partition))
 
     def _is_at_end(self, consumer: Consumer) -> bool:
         if not self._wanted.is_until_end or not consumer.is_settled:
@@ -178,7 +174,8 @@ class ConsumeRun:
             f"{found} at {committed[found]}"
             for found in partitions
             if committed.get(found) == consumer.position(found)
-            and committed[found] != _start_of(self._source, found, start)
+            and committed[found]
+            != offset_of(start, self._source.beginning(found), self._source.end(found))
         ]
         if kept:
             more = ", …" if len(kept) > _NAMED_PARTITIONS else ""
@@ -196,7 +193,3 @@ class ConsumeRun:
             # Others have the partitions then, or there is another topic of that name.
             with suppress(*NO_MEMBER, UnknownTopicIdError):
                 self._consumer.commit(self._written)
-
-
-def _start_of(source: MessageSource, partition: TopicPartition, start: str) -> int:
-    return offset_of(start, source.beginning(partition), source.end(partition))

@@ -127,7 +127,10 @@ def command(
         raise click.UsageError("--format kafka prints whole files: drop --at, --offset, --count")
     if is_kafka and as_hex:
         raise click.UsageError("--format kafka prints no bytes: drop one of --format and --hex")
-    _refuse_a_byte_after_the_end(path, at)
+    size_bytes = path.stat().st_size
+    if at is not None and at >= size_bytes:
+        held = f"its last byte is {size_bytes - 1}" if size_bytes else "it is empty"
+        raise ValueError(f"{path} has no byte {at}: {held}")
     dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     unpacking = Unpacking(max_unpacked, warn) if deep else None
     complaints: list[str] = []
@@ -144,13 +147,6 @@ def command(
         flags = (as_json, as_hex, print_data)
         code = _write_log(path, dialect, selection, unpacking, *flags)
     return _NOT_ALL if unpacking and unpacking.cut_count else code
-
-
-def _refuse_a_byte_after_the_end(path: Path, at: int | None) -> None:
-    size_bytes = path.stat().st_size
-    if at is not None and at >= size_bytes:
-        held = f"its last byte is {size_bytes - 1}" if size_bytes else "it is empty"
-        raise ValueError(f"{path} has no byte {at}: {held}")
 
 
 def _write_log(

@@ -18,7 +18,7 @@ from kminilog.cli.dump.unpacking import Unpacking
 from kminilog.cli.shared.message_fields import damage_json, message_json
 from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import Dialect
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, decode_entry
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries, decode_entry
 from kminilog.format.later_formats import LATER_FORMATS, possible_beginnings
 from kminilog.format.message import (
     CRC_END,
@@ -26,7 +26,6 @@ from kminilog.format.message import (
     MAGIC,
     CorruptMessage,
     Message,
-    NeedMoreBytes,
     decode,
     encode,
 )
@@ -136,7 +135,9 @@ def _messages_inside(
             else:
                 rest_bytes = len(data) + sum(map(len, inside))
                 shown = data[:_SHOWN_DAMAGE_BYTES]
-                detail = _detail(outcome)
+                detail = (
+                    outcome.detail if isinstance(outcome, CorruptMessage) else "unfinished message"
+                )
                 yield replace(broken, detail=detail, damaged_bytes=shown, skipped_bytes=rest_bytes)
     except ValueError as error:
         wrapped = _read(path, position, wrapper.length_bytes)
@@ -149,17 +150,18 @@ def _messages_inside(
         )
 
 
-def _detail(outcome: CorruptMessage | NeedMoreBytes) -> str:
-    return outcome.detail if isinstance(outcome, CorruptMessage) else "unfinished message"
-
-
 def read_index(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON of each entry of an `.index`, up to the first that is invalid, with it.
 
     `index_position` is the byte of the `.index` at which the entry begins.
     Raises ValueError if the name is not 20 digits: it has the number that offsets count from.
     """
-    base_offset = _base_offset(path)
+    parsed = parse_segment_file(path.name)
+    if parsed is None:
+        raise ValueError(
+            f"{path}: an index is read by the 20 digits of its name, like {0:020d}.index"
+        )
+    base_offset = parsed[0]
     data = read_regular(path)
     for start in range(0, len(data), ENTRY_SIZE_BYTES):
         previous = max(start - ENTRY_SIZE_BYTES, 0)
@@ -169,7 +171,12 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
             why = _index_fault(start, data[start : start + ENTRY_SIZE_BYTES])
             yield _index_damage(start, why, len(data) - start)
             return
-        yield _entry(base_offset, start, entry)
+        yield {
+            "offset": base_offset + entry.relative_offset,
+            "position": entry.position,
+            "relative_offset": entry.relative_offset,
+            "index_position": start,
+        }
 
 
 def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
@@ -189,24 +196,6 @@ def _index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any
         "detail": detail,
         "skipped_bytes": left_out_bytes,
     }
-
-
-def _entry(base_offset: int, start: int, entry: IndexEntry) -> dict[str, Any]:
-    return {
-        "offset": base_offset + entry.relative_offset,
-        "position": entry.position,
-        "relative_offset": entry.relative_offset,
-        "index_position": start,
-    }
-
-
-def _base_offset(path: Path) -> int:
-    parsed = parse_segment_file(path.name)
-    if parsed is None:
-        raise ValueError(
-            f"{path}: an index is read by the 20 digits of its name, like {0:020d}.index"
-        )
-    return parsed[0]
 
 
 def _index_fault(start: int, data: bytes) -> str:

@@ -90,23 +90,20 @@ class InputLines(Iterator[bytes]):
             self._is_over = True
             return
         if data:
-            self._take(data)
+            first, *others = data.split(b"\n")
+            self._start += first
+            if others:
+                self._whole.append(bytes(self._start))
+                *whole, rest = others
+                self._whole.extend(whole)
+                self._start = bytearray(rest)
+            if len(self._start) > self._longest_bytes:
+                self._whole.append(bytes(self._start))
+                self._is_over = True
         else:
             self._is_over = True
             if self._start:
                 self._whole.append(bytes(self._start))
-
-    def _take(self, data: bytes) -> None:
-        first, *others = data.split(b"\n")
-        self._start += first
-        if others:
-            self._whole.append(bytes(self._start))
-            *whole, rest = others
-            self._whole.extend(whole)
-            self._start = bytearray(rest)
-        if len(self._start) > self._longest_bytes:
-            self._whole.append(bytes(self._start))
-            self._is_over = True
 
 
 @contextmanager

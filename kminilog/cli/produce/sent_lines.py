@@ -94,7 +94,14 @@ class SentLines:
             if self._lost and self._is_going_on:
                 warn(f"{self._topic.name}: {count(self._lost, 'message')} lost")
         else:
-            self._write_text(is_complete=is_complete)
+            for partition, stretch in sorted(self._acknowledged.items()):
+                write_line(f"{partition}: {stretch}")
+            for partition, stretch in sorted(self._in_doubt.items()):
+                write_line(f"{partition}: in doubt: {stretch}")
+            if self._lost and self._is_going_on:
+                write_line(f"{self._topic.name}: {count(self._lost, 'message')} lost")
+            elif is_complete and not self._acknowledged and not self._in_doubt:
+                write_line(f"{self._topic.name}: no messages")
         self._flush()
 
     def after_failure(self) -> str:
@@ -139,28 +146,15 @@ class SentLines:
         stretches.setdefault(partition, _Stretch(place.offset)).add(place.offset)
         if self._as_json and self._is_read:
             line = {} if self.is_all_acknowledged else {"line": self._line}
-            self._write({**place._asdict(), **more, **line})
+            try:
+                write_record({**place._asdict(), **more, **line})
+            except BrokenPipeError:
+                self._is_read = False
         elif self._is_typed:
             offset = "not waited for" if place.offset == NO_OFFSET else f"offset {place.offset}"
             write_line(f"{partition} {offset}{' in doubt' if more else ''}")
 
     # ---- on stdout
-
-    def _write_text(self, *, is_complete: bool) -> None:
-        for partition, stretch in sorted(self._acknowledged.items()):
-            write_line(f"{partition}: {stretch}")
-        for partition, stretch in sorted(self._in_doubt.items()):
-            write_line(f"{partition}: in doubt: {stretch}")
-        if self._lost and self._is_going_on:
-            write_line(f"{self._topic.name}: {count(self._lost, 'message')} lost")
-        elif is_complete and not self._acknowledged and not self._in_doubt:
-            write_line(f"{self._topic.name}: no messages")
-
-    def _write(self, record: dict[str, Any]) -> None:
-        try:
-            write_record(record)
-        except BrokenPipeError:
-            self._is_read = False
 
     def _flush(self) -> None:
         try:

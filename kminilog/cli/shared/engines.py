@@ -121,7 +121,7 @@ class _Start:
 
     def session(self) -> "SparkSession":
         """Return the session of this process, or else a new one."""
-        from kminilog.jobs.spark.runtime.session import existing_session, spark_session
+        from kminilog.jobs.spark.runtime.session import existing_session, spark_session, stop
 
         before = existing_session()
         if before is None:
@@ -134,23 +134,9 @@ class _Start:
         # Not interrupted: a JVM whose parent ends while it starts would never end.
         with handlers_kept():  # pyspark takes SIGINT
             spark = spark_session(self._master)
-        if spark is not before:
-            self._began_seconds, self._started_seconds = began_seconds, time.monotonic()
-        self._prepare(spark, is_new=spark is not before)
-        return spark
-
-    def took(self) -> str | None:
-        """Return how long the start and the work until now took; None if there was no start."""
-        if not self._started_seconds:
-            return None
-        start = self._started_seconds - self._began_seconds
-        work = time.monotonic() - self._started_seconds
-        return f"Spark started in {start:.1f} s, the work took {work:.1f} s"
-
-    def _prepare(self, spark: "SparkSession", *, is_new: bool) -> None:
-        from kminilog.jobs.spark.runtime.session import stop
-
+        is_new = spark is not before
         if is_new:
+            self._began_seconds, self._started_seconds = began_seconds, time.monotonic()
             self._in_the_end.callback(stop, spark)
         from kminilog.jobs.spark.datasource.door import register
         from kminilog.jobs.spark.runtime.failures import failures_of_a_dead_jvm
@@ -160,6 +146,15 @@ class _Start:
         if is_new:
             self._at("Spark is at work")
         register(spark)
+        return spark
+
+    def took(self) -> str | None:
+        """Return how long the start and the work until now took; None if there was no start."""
+        if not self._started_seconds:
+            return None
+        start = self._started_seconds - self._began_seconds
+        work = time.monotonic() - self._started_seconds
+        return f"Spark started in {start:.1f} s, the work took {work:.1f} s"
 
 
 def _comes_of_an_interrupt(error: Exception) -> bool:

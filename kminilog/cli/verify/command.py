@@ -152,9 +152,12 @@ def command(
     **reading: Any,
 ) -> int:
     """Check all files of each TOPIC, or of all topics."""
-    _check_options(
-        against, job, since_last=since_last, is_reading_asked=is_reading_asked(**reading)
-    )
+    if job is not None and not against:
+        raise click.UsageError("--job says which offsets to compare: it needs --against")
+    if since_last and against and job is None:
+        raise click.UsageError("--since-last with --against needs --job: else all is compared")
+    if is_reading_asked(**reading) and not against:
+        raise click.UsageError("how to read a source is asked, but none is named: give --against")
     checks: dict[str, Any] = {
         "partitioner": partitioner,
         "strict_index": strict_index,
@@ -166,7 +169,12 @@ def command(
         if engine == "spark" or against or report_file or junit_file or findings_file:
             with_one = "--engine spark, --against, --report, --junit, --findings"
             raise click.UsageError(f"with --cluster there is no {with_one}")
-        return _verify_cluster(log_dir_path, topics, checks, as_json)
+        from kminilog.cli.verify.brokers import verify_brokers, write_reports
+
+        verified = verify_brokers(
+            log_dir_path, topics, lambda *asked: _verify_here(*asked, **checks)
+        )
+        return write_reports(verified, as_json)
     log_dir = LogDir(log_dir_path)
     source = to_source(against, **reading) if against else None
     if source:
@@ -198,26 +206,6 @@ def _refuse_outputs_in(source: "Source", *outputs: Path | None) -> None:
         for file in list_files(source.paths):
             if path := there.get(os.path.realpath(file.path)):
                 raise click.UsageError(f"{path} is a file of the source; name another one")
-
-
-def _check_options(
-    against: tuple[str, ...], job: str | None, *, since_last: bool, is_reading_asked: bool
-) -> None:
-    if job is not None and not against:
-        raise click.UsageError("--job says which offsets to compare: it needs --against")
-    if since_last and against and job is None:
-        raise click.UsageError("--since-last with --against needs --job: else all is compared")
-    if is_reading_asked and not against:
-        raise click.UsageError("how to read a source is asked, but none is named: give --against")
-
-
-def _verify_cluster(
-    path: Path, topics: tuple[str, ...], checks: dict[str, Any], as_json: bool
-) -> int:
-    from kminilog.cli.verify.brokers import verify_brokers, write_reports
-
-    verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
-    return write_reports(verified, as_json)
 
 
 def _verify(

@@ -60,7 +60,13 @@ def expose(compare: Comparer, exercise: Exercise, inputs: Any) -> None:
     quarter of a second at most. Must run in the main thread, for the timer's signal.
     """
     name = exercise.names[0]
-    _check_form(name, inputs)
+    if not isinstance(inputs, list):
+        raise WrongKindError(name, type(inputs).__name__, "list of tuples")
+    for one in inputs:
+        if not isinstance(one, tuple):
+            raise WrongKindError(name, f"list with {type(one).__name__}", "list of tuples")
+        if kind := _strange_kind(one):
+            raise WrongKindError(name, f"tuples with {kind}", "plain values")
     compare.at_most(f"inputs of {name}", len(inputs), MOST_INPUTS, None)
     trial = _Trial(exercise)
     answers = [trial.of_library(number, each) for number, each in enumerate(inputs, start=1)]
@@ -161,16 +167,6 @@ class _Trial:
 
 def _end_call(number: int, frame: FrameType | None) -> None:
     raise _EndlessError
-
-
-def _check_form(name: str, inputs: Any) -> None:
-    if not isinstance(inputs, list):
-        raise WrongKindError(name, type(inputs).__name__, "list of tuples")
-    for each in inputs:
-        if not isinstance(each, tuple):
-            raise WrongKindError(name, f"list with {type(each).__name__}", "list of tuples")
-        if kind := _strange_kind(each):
-            raise WrongKindError(name, f"tuples with {kind}", "plain values")
 
 
 def _strange_kind(value: Any) -> str:

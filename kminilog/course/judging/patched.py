@@ -46,18 +46,14 @@ def main(program: str, result: str, answers: str, *command: str) -> None:
         run_module(program, run_name="__main__")
     finally:
         if result != NO_RESULT:
-            _write_result(Path(result), files)
-
-
-def _write_result(path: Path, files: list[StudentFunctions]) -> None:
-    calls = {symbol: each.calls[symbol] for each in files for symbol in each.symbols}
-    complaint = next(filter(None, (each.complaint for each in files)), None)
-    path.write_text(json.dumps({"calls": calls, "complaint": complaint}))
-    end = sys.exc_info()[1]
-    if isinstance(end, SystemExit) and isinstance(end.code, int):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(end.code)  # at once, whatever threads the student's code has started
+            calls = {symbol: each.calls[symbol] for each in files for symbol in each.symbols}
+            complaint = next(filter(None, (each.complaint for each in files)), None)
+            Path(result).write_text(json.dumps({"calls": calls, "complaint": complaint}))
+            end = sys.exc_info()[1]
+            if isinstance(end, SystemExit) and isinstance(end.code, int):
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(end.code)  # at once, whatever threads the student's code has started
 
 
 if __name__ == "__main__":

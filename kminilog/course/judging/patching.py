@@ -211,7 +211,7 @@ class StudentFunctions:
         try:
             yield
         except BaseException as error:
-            if not _is_expected(error):
+            if not any(kind.__name__ == "KMiniLogError" for kind in type(error).__mro__):
                 self._complain(symbol, "command-raised", f"{type(error).__name__}: {error}")
             raise
         finally:
@@ -253,8 +253,3 @@ class AnswersOfLabs(ModuleType):
             remedy = f"run one lab, as with `kminilog lab run {min(found)}`"
             raise KMiniLogError(f"answers:{name} is in your answers to labs {labs}; {remedy}")
         return next(iter(found.values()))
-
-
-def _is_expected(error: BaseException) -> bool:
-    """Tell if the engine expects the error: one of kminilog's own tree."""
-    return any(kind.__name__ == "KMiniLogError" for kind in type(error).__mro__)

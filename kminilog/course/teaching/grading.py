@@ -109,13 +109,19 @@ def _graded_apart(one: HandedIn, catalogue: Catalogue, program: str) -> list[Mar
             Path(temporary, name).write_bytes(data)
         try:
             ran = _judged_apart(one, Path(temporary), program)
-            if _is_too_busy(ran):
+            outcomes = ran.result["outcomes"].values() if ran.result else ()
+            if any(each["said"] and each["said"][0] == TOO_BUSY for each in outcomes):
                 ran = _judged_apart(one, Path(temporary), program)
         except TooBusyError:
             why = CatalogueSentence("folder-too-busy", {"lab": str(one.lab.number)})
             return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
     if ran.result is None:
-        why = _why_ended(one.lab, ran)
+        reason = f"exit code {ran.code}"
+        if ran.code is not None and ran.code < 0:
+            reason = signal.Signals(-ran.code).name
+        elif lines := ran.errors.strip().splitlines():
+            reason = lines[-1]
+        why = CatalogueSentence("folder-ended", {"lab": str(one.lab.number), "reason": reason})
         return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
     told = ran.result
     return [_full_mark(one.student, each, told, catalogue, digest) for each in one.lab.exercises]
@@ -131,11 +137,6 @@ def _judged_apart(one: HandedIn, directory: Path, program: str) -> ProcessResult
         wall_seconds=most,
         needs_result=True,
     )
-
-
-def _is_too_busy(ran: ProcessResult) -> bool:
-    outcomes = ran.result["outcomes"].values() if ran.result else ()
-    return any(each["said"] and each["said"][0] == TOO_BUSY for each in outcomes)
 
 
 def _full_mark(
@@ -154,15 +155,6 @@ def _full_mark(
         tampered=" ".join(told["tampered"]),
         digest=digest,
     )
-
-
-def _why_ended(lab: Lab, ran: ProcessResult) -> CatalogueSentence:
-    reason = f"exit code {ran.code}"
-    if ran.code is not None and ran.code < 0:
-        reason = signal.Signals(-ran.code).name
-    elif lines := ran.errors.strip().splitlines():
-        reason = lines[-1]
-    return CatalogueSentence("folder-ended", {"lab": str(lab.number), "reason": reason})
 
 
 def _mark(student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: Catalogue) -> Mark:

@@ -148,7 +148,14 @@ def replay_rebalance(
         error = ""
         for event in events:
             if event.what == JOINS:
-                settings = _settings(event.member, strategy, plan)
+                settings = GroupSettings(
+                    group=GROUP,
+                    strategy=strategy,
+                    session_timeout_ms=plan.session_timeout_ms,
+                    heartbeat_interval_ms=plan.heartbeat_interval_ms,
+                    client_id=event.member,
+                    instance_id=None,
+                )
                 readers[event.member] = _Reader(coordinator, settings, clock)
             else:
                 error = _carry_out(event, readers) or error
@@ -170,17 +177,6 @@ def replay_rebalance(
         yield _seen_at(second, events, coordinator, readers, plan)._replace(
             read_again=again, error=error, read_to_by_partition=dict(read_to)
         )
-
-
-def _settings(name: str, strategy: str, plan: RebalancePlan) -> GroupSettings:
-    return GroupSettings(
-        group=GROUP,
-        strategy=strategy,
-        session_timeout_ms=plan.session_timeout_ms,
-        heartbeat_interval_ms=plan.heartbeat_interval_ms,
-        client_id=name,
-        instance_id=None,
-    )
 
 
 def _carry_out(event: Event, readers: dict[str, _Reader]) -> str:

@@ -65,7 +65,14 @@ def publish_staged(
         with open_locked() as writer:
             if (result := committed(writer)) is not None:
                 return result
-            ends = _log_ends(writer, job)
+            now, topic = existing_topic(writer, job.topic.name), job.topic
+            if now is None and not job.is_new:
+                reason = f"{topic.name} was deleted while it was written"
+                raise PublicationError(job.manifest.job_id, reason=reason)
+            if now:
+                check_not_made_anew(job.manifest.job_id, topic, now, is_new=job.is_new)
+            partitions = [staged.partition for staged in job.manifest.partitions]
+            ends = log_end_offsets(writer, now, partitions) if now else {}
             moved = [
                 Moved(staged, ends.get(staged.partition, 0))
                 for staged in job.manifest.partitions
@@ -104,18 +111,6 @@ def check_not_made_anew(job_id: str, topic: Topic, now: Topic, *, is_new: bool =
     raise PublicationError(
         job_id, reason=f"{topic.name} was made anew{what} while it was written; run the job again"
     )
-
-
-def _log_ends(writer: LogDirWriter, job: StagedJob) -> dict[int, int]:
-    """Return where the staged partitions end now; {} if there is no topic yet."""
-    now, topic = existing_topic(writer, job.topic.name), job.topic
-    if now is None and not job.is_new:
-        reason = f"{topic.name} was deleted while it was written"
-        raise PublicationError(job.manifest.job_id, reason=reason)
-    if now:
-        check_not_made_anew(job.manifest.job_id, topic, now, is_new=job.is_new)
-    partitions = [staged.partition for staged in job.manifest.partitions]
-    return log_end_offsets(writer, now, partitions) if now else {}
 
 
 def _with_other_offsets(job: StagedJob, moved: Sequence[Moved], join_again: JoinAgain) -> StagedJob:

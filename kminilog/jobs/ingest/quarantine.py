@@ -108,7 +108,18 @@ class RejectedWriter:
             return table
         columns = [*PLACE_COLUMNS, "rejected", "key", "value"]
         for row in table.filter(pc.is_valid(reasons)).select(columns).to_pylist():
-            self._add(Place(*map(row.get, PLACE_COLUMNS)), row)
+            place = Place(*map(row.get, PLACE_COLUMNS))
+            if self._file is None or (self._last and place < self._last):
+                self.close()
+                path = self._attempt / f"rejected-{len(self._parts)}.jsonl"
+                self._file = open(path, "x", encoding="ascii")  # noqa: SIM115 - `close` closes it
+                self._parts.append(RejectedPart(str(path), 0, place, row["rejected"]))
+            part, self._last = self._parts[-1], place
+            part.count += 1
+            if part.count <= self._at_most + 1:
+                key, value = (_encoded(row[name]) for name in ("key", "value"))
+                with naming(Path(part.path)):
+                    self._file.write(json.dumps([place, row["rejected"], key, value]) + "\n")
         return table.filter(pc.is_null(reasons))
 
     def close(self) -> list[RejectedPart]:
@@ -117,19 +128,6 @@ class RejectedWriter:
             with naming(Path(self._parts[-1].path)):
                 self._file.close()
         return self._parts
-
-    def _add(self, place: Place, row: Record) -> None:
-        if self._file is None or (self._last and place < self._last):
-            self.close()
-            path = self._attempt / f"rejected-{len(self._parts)}.jsonl"
-            self._file = open(path, "x", encoding="ascii")  # noqa: SIM115 - `close` closes it
-            self._parts.append(RejectedPart(str(path), 0, place, row["rejected"]))
-        part, self._last = self._parts[-1], place
-        part.count += 1
-        if part.count <= self._at_most + 1:
-            key, value = (_encoded(row[name]) for name in ("key", "value"))
-            with naming(Path(part.path)):
-                self._file.write(json.dumps([place, row["rejected"], key, value]) + "\n")
 
 
 def write_quarantine(

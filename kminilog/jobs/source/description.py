@@ -143,7 +143,13 @@ def locations(
         yield from (Location(str(source), _ROW_ID, place.row) for place in places)
         return
     if source.format == "kminilog":
-        yield from _offsets(source, files, places)
+        segments = {found.file.path: found.segment for found in segments_of(source.paths)}
+        for asked in places:
+            named = files[asked.rank].path
+            offset = offset_at(segments[named], asked.position) if named in segments else None
+            if offset is None:
+                raise changed(named)
+            yield Location(named, "offset", offset)
         return
     for rank, group in groupby(places, key=lambda place: place.rank):
         path = files[rank].path
@@ -159,18 +165,6 @@ def locations(
                         break
                     line, position = line + data.count(b"\n"), position + len(data)
                 yield Location(path, "line", line)
-
-
-def _offsets(
-    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
-) -> Iterator[Location]:
-    segments = {found.file.path: found.segment for found in segments_of(source.paths)}
-    for place in places:
-        path = files[place.rank].path
-        offset = offset_at(segments[path], place.position) if path in segments else None
-        if offset is None:
-            raise changed(path)
-        yield Location(path, "offset", offset)
 
 
 def files_of(source: Source) -> list[SourceFile]:

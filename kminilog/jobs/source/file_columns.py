@@ -185,7 +185,11 @@ def _names_of(
     if source.format == "json":
         known = [name for name in asked if not all(name in found for found in folders.values())]
         absent = _absent_members(files, known, tasks)
-        if absent and _has_records(files):
+        if absent and any(
+            members_of(lines, [], is_first=piece.start == row == 0).kept.any()
+            for piece in pieces_of(files, "json")
+            for row, _, lines in _lines_of(piece)
+        ):
             raise SourceError(str(source), reason=f"no line has a member {absent[0]!r}")
         return asked
     names = [_TEXT_COLUMN]
@@ -207,15 +211,6 @@ def _absent_members(files: Sequence[SourceFile], names: list[str], tasks: Tasks)
         for still in tasks.map(groups_of(pieces, tasks.cores), partial(_without_members, absent)):
             absent = [name for name in absent if name in still]
     return absent
-
-
-def _has_records(files: Sequence[SourceFile]) -> bool:
-    """Tell if a line of JSON files is not blank."""
-    return any(
-        members_of(lines, [], is_first=piece.start == row == 0).kept.any()
-        for piece in pieces_of(files, "json")
-        for row, _, lines in _lines_of(piece)
-    )
 
 
 def _without_members(

@@ -84,7 +84,7 @@ def _read(
         batches = (batch for piece in pieces for batch in columns.read([piece]))
     else:
         batches = _row_groups(columns, file, places)
-    wanted = {_within(source, place): place for place in places}
+    wanted = {(place.row if source.has_rows else place.position): place for place in places}
     known: dict[Place, KeyAndValue | str] = {}
     for batch in batches:
         known |= _of_batch(source, batch, wanted)
@@ -123,10 +123,6 @@ def _row_groups(
         rows = range(found.first_row, found.first_row + found.rows)
         if found.rank == file.rank and any(place.row in rows for place in places):
             yield from columns.read([found])
-
-
-def _within(source: Source, place: Place) -> int:
-    return place.row if source.has_rows else place.position
 
 
 def _of_batch(

@@ -62,7 +62,11 @@ def make_directories(
     _check_higher(log_dir, present, partitions)
     in_the_way = [log_dir / str(p) for p in partitions if str(p) in present]
     for directory in in_the_way:
-        _check_empty(directory)
+        check_real_directory(directory)
+        with os.scandir(directory) as entries:
+            sizes = [entry.stat(follow_symlinks=False).st_size for entry in entries]
+        if any(sizes):
+            raise _belongs_to_none(directory)
     for directory in in_the_way:
         shutil.rmtree(directory)
     if in_the_way:
@@ -143,14 +147,6 @@ def _deleted_name(partition: TopicPartition) -> str:
     Two very long names of topics may share it: what is there is rubbish of either.
     """
     return with_suffix(partition.topic, f"-{partition.partition}{DELETED_SUFFIX}")
-
-
-def _check_empty(directory: Path) -> None:
-    check_real_directory(directory)
-    with os.scandir(directory) as entries:
-        sizes = [entry.stat(follow_symlinks=False).st_size for entry in entries]
-    if any(sizes):
-        raise _belongs_to_none(directory)
 
 
 def _check_higher(log_dir: Path, names: Iterable[str], made: Sequence[TopicPartition]) -> None:

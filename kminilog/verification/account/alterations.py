@@ -118,7 +118,15 @@ class PartitionPairs:
             has_order=self._order.is_known,
         )
         pairs = {kind: Pairs(rows, rows) for kind, rows in found.items()}
-        pairs[FindingClass.ALTERED.value] = self._and_changed(missing[one], extra[other])
+        changed = [  # those by a key that occurs nowhere else are altered, too
+            rows[self._column("stored_partition", rows) == self.partition]
+            for rows in map(self._of_kind, (CHANGED_RECORD, CHANGED_MESSAGE))
+        ]
+        records, messages = map(
+            np.concatenate, zip((missing[one], extra[other]), changed, strict=True)
+        )
+        order = np.argsort(self._column("source_order", records))
+        pairs[FindingClass.ALTERED.value] = Pairs(records[order], messages[order])
         left = np.delete(np.arange(len(missing)), one)
         slots = self._slots(records_before[left])
         pairs[_MISSING] = Pairs(missing[left], missing[left], slots)
@@ -197,16 +205,6 @@ class PartitionPairs:
     def _in_front_of_messages(self, extra: Integers) -> Integers:
         numbers = self._number("stored", extra)
         return numbers - np.searchsorted(self._unsound_messages(), numbers)
-
-    def _and_changed(self, records: Integers, messages: Integers) -> Pairs:
-        """Return altered pairs, and those by a key that occurs nowhere else, in source order."""
-        changed = [
-            rows[self._column("stored_partition", rows) == self.partition]
-            for rows in map(self._of_kind, (CHANGED_RECORD, CHANGED_MESSAGE))
-        ]
-        records, messages = map(np.concatenate, zip((records, messages), changed, strict=True))
-        order = np.argsort(self._column("source_order", records))
-        return Pairs(records[order], messages[order])
 
     def _clues(self, before: Integers, side: str, rows: Integers) -> "list[_Clue | None]":
         """Return what tells of missing records, or of extra messages, which ones are the same.

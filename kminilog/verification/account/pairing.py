@@ -199,7 +199,16 @@ class _Pairs:
         is_rejected = self._source["is_rejected"]
         is_duplicate = self.first_copy != NOTHING
         missing, extra = np.flatnonzero(is_alone & ~is_rejected), self.surplus[~is_duplicate]
-        records, messages = self._changed(missing, extra)
+        # Changed: missing records and extra messages that are the only ones with their key.
+        sides = self._source["family"], self._stored["family"]
+        families, *slots = np.intersect1d(
+            *(side[rows] for side, rows in zip(sides, (missing, extra), strict=True)),
+            return_indices=True,
+        )
+        is_only = np.ones(len(families), np.bool_)
+        for side in sides:
+            is_only &= _counts(side, families) == 1
+        records, messages = missing[slots[0][is_only]], extra[slots[1][is_only]]
         alone = {
             REJECTED: np.flatnonzero(is_alone & is_rejected),
             FindingClass.MISSING.value: np.setdiff1d(missing, records),
@@ -223,18 +232,6 @@ class _Pairs:
             ),
             *((kind, found, self.message_of[found]) for kind, found in pairs.items()),
         ]
-
-    def _changed(self, missing: Integers, extra: Integers) -> tuple[Integers, Integers]:
-        """Return the missing records and extra messages that are the only ones with their key."""
-        sides = self._source["family"], self._stored["family"]
-        families, *slots = np.intersect1d(
-            *(side[rows] for side, rows in zip(sides, (missing, extra), strict=True)),
-            return_indices=True,
-        )
-        is_only = np.ones(len(families), np.bool_)
-        for side in sides:
-            is_only &= _counts(side, families) == 1
-        return missing[slots[0][is_only]], extra[slots[1][is_only]]
 
     def _disordered(self) -> Integers:
         """Return the records of pairs that a later record with the same key stands in front of."""

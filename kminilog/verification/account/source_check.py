@@ -62,7 +62,7 @@ from kminilog.verification.account.log_parts import Part, parts_of, ranges_of
 from kminilog.verification.account.pair_lines import DETAILS, PairLines, finding_of
 from kminilog.verification.account.rejections import Rejections, quarantine_files
 from kminilog.verification.account.row_join import Judged, RecordReader, RowJoin, joined
-from kminilog.verification.account.rows import Bits, Counted, Item
+from kminilog.verification.account.rows import Counted, Item
 from kminilog.verification.account.sides import Sides
 from kminilog.verification.both_sides import BothSides, KeyValue, both_sides
 from kminilog.verification.causes import DAMAGE, cause_at, cause_in_source, cause_of
@@ -181,7 +181,9 @@ def compare(
             return Account(counted.source, counted.stored, _left_out(counted), steps)
         wanted = differing if not shown else None
         most_rows = max(messages, counted.source)
-    steps.append("account" if wanted is None else _described(wanted))
+    steps.append(
+        "account" if wanted is None else f"account of {int(wanted.sum())} of {len(wanted)} cells"
+    )
     buckets = max(engine.cores, -(-total_bytes // _BUCKET_BYTES), -(-most_rows // _BUCKET_ROWS))
     join = RowJoin(sides, buckets, wanted, shown, bounds, lines())
     counted, found, parts = rows(engine, join, reading)
@@ -192,10 +194,6 @@ def compare(
 def _left_out(counted: Counted) -> PairGroups:
     """Return the group of rejected records that no step has paired; none without such."""
     return {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}
-
-
-def _described(wanted: Bits) -> str:
-    return f"account of {int(wanted.sum())} of {len(wanted)} cells"
 
 
 # ---- samples
@@ -354,9 +352,20 @@ def _add(
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why))
     if report.all_findings:
         report.all_findings.add_parts(account.parts)
-    _count_in_partitions(report, findings)
+    # The samples of the account count in their partitions and segments, too.
+    parts = {(part["topic"], part["partition"]): part for part in report.partitions}
+    for found in findings:
+        if part := parts.get((found.topic, found.partition)):
+            part["finding_count"] += 1
+            for row in part["segments"]:
+                row["finding_count"] += row["segment"] == found.segment
     stored = _with_sources(report.tally.findings(), account, locators)
-    report.tally = Tally(_linked(stored, findings))
+    misplaced = [found for found in stored if found.kind == FindingClass.WRONG_PARTITION]
+    causes = [*findings, *(found for found in misplaced if not cause_in_source(found, findings))]
+    linked = [found._replace(cause=cause_in_source(found, causes)) for found in stored]
+    # Altered ranges come last, because a class keeps its first samples.
+    ranges = [found for found in linked if found.kind == FindingClass.ALTERED]
+    report.tally = Tally([*(found for found in linked if found not in ranges), *findings, *ranges])
     counts = {"source": account.source, "stored": account.stored}
     for kind in ("missing", "extra", "duplicate", REJECTED, "altered"):
         counts[kind] = account.count(kind)
@@ -389,16 +398,6 @@ def _changes(
             yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
 
 
-def _count_in_partitions(report: Report, findings: Iterable[Finding]) -> None:
-    """Add the samples of the account to the counts of their partitions and segments."""
-    parts = {(part["topic"], part["partition"]): part for part in report.partitions}
-    for found in findings:
-        if part := parts.get((found.topic, found.partition)):
-            part["finding_count"] += 1
-            for row in part["segments"]:
-                row["finding_count"] += row["segment"] == found.segment
-
-
 def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
     """Return, by partition, the first and the next offset of all that jobs have written."""
     bounds: dict[int, tuple[int, int]] = {}
@@ -406,18 +405,6 @@ def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
         first, end = bounds.get(staged.partition, (staged.first_offset, staged.next_offset))
         bounds[staged.partition] = min(first, staged.first_offset), max(end, staged.next_offset)
     return bounds
-
-
-def _linked(stored: Sequence[Finding], findings: Sequence[Finding]) -> list[Finding]:
-    """Return all findings; those of the storage checks with causes that the account has found.
-
-    Altered ranges come last, because a class keeps its first samples.
-    """
-    misplaced = [found for found in stored if found.kind == FindingClass.WRONG_PARTITION]
-    causes = [*findings, *(found for found in misplaced if not cause_in_source(found, findings))]
-    linked = [found._replace(cause=cause_in_source(found, causes)) for found in stored]
-    ranges = [found for found in linked if found.kind == FindingClass.ALTERED]
-    return [*(found for found in linked if found not in ranges), *findings, *ranges]
 
 
 def _with_sources(

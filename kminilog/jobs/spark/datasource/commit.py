@@ -138,7 +138,11 @@ def commit_runs(
         is_staged = all(run.directory for run in written)  # else tasks found the job committed
         if is_under_way(log_dir, job_id) or not is_staged:
             with open_locked() as writer:
-                _committed_still(writer, job_id, wanted)
+                if _committed(writer, job_id, wanted) is None:
+                    reason = (
+                        "it was committed when this write began, and is not now: write it again"
+                    )
+                    raise PublicationError(job_id, reason=reason)
             return
         try:
             in_the_end.callback(LogDirLock(directory).release)
@@ -189,13 +193,6 @@ def forget_runs(log_dir: Path, job_id: str, attempt: str = "") -> None:
         with suppress(FileNotFoundError):  # another job has ended meanwhile
             if max(os.stat(path).st_mtime for path in (job, *job.rglob("*"))) < oldest:
                 shutil.rmtree(job, ignore_errors=True)
-
-
-def _committed_still(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> None:
-    """Check a job that was committed when its tasks looked: they have only counted its rows."""
-    if _committed(writer, job_id, wanted) is None:
-        reason = "it was committed when this write began, and is not now: write it again"
-        raise PublicationError(job_id, reason=reason)
 
 
 def _committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> Manifest | None:

@@ -133,7 +133,11 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
             reason = f"the session on {master} did not start: {cause}"
             raise SparkUnavailableError(reason) from error
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
-    _say_nothing_of_a_dead_jvm(session)
+    # no tracebacks of py4j and pyspark when the end of the JVM breaks connections
+    logging.getLogger().addFilter(_is_no_broken_connection)
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda request, client_address: None
     return session
 
 
@@ -144,14 +148,6 @@ def stop(session: "SparkSession") -> None:
     with suppress(Py4JError, ConnectionError), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Unable to cleanly shutdown Spark", RuntimeWarning)
         session.stop()
-
-
-def _say_nothing_of_a_dead_jvm(session: "SparkSession") -> None:
-    """Keep py4j and pyspark from printing tracebacks when the end of the JVM breaks connections."""
-    logging.getLogger().addFilter(_is_no_broken_connection)
-    server = getattr(session.sparkContext, "_accumulatorServer", None)
-    if server is not None:
-        server.handle_error = lambda request, client_address: None
 
 
 def is_local(master: str) -> bool:
