@@ -17,7 +17,6 @@ class WallClock:
     """Milliseconds since 1970, the same in all processes; may decrease if the clock is set back."""
 
     def now_ms(self) -> int:
-        """Return the time."""
         return time.time_ns() // 1_000_000
 
     def now_ns(self) -> int:
@@ -25,7 +24,6 @@ class WallClock:
         return time.time_ns()
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Sleep."""
         time.sleep(max(0, duration_ms) / 1000)
 
 
@@ -36,7 +34,6 @@ class SystemClock:
         self._start_ns = time.time_ns() - time.monotonic_ns()
 
     def now_ms(self) -> int:
-        """Return the time."""
         return (self._start_ns + time.monotonic_ns()) // 1_000_000
 
     def now_ns(self) -> int:
@@ -44,7 +41,6 @@ class SystemClock:
         return self._start_ns + time.monotonic_ns()
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Sleep."""
         time.sleep(max(0, duration_ms) / 1000)
 
 

@@ -217,7 +217,6 @@ def _matches(reader: PartitionReader, key: bytes) -> Iterator[tuple[int, bool]]:
 
 
 def _partitions(log_dir: LogDir, where: str) -> list[TopicPartition]:
-    """Return the partition of this name, or all partitions of the topic of this name."""
     named = parse_topic_partition(where)
     if named:
         try:

@@ -93,7 +93,6 @@ class CommandLine(click.Group):
         return [name for name in COMMANDS if is_whole or name not in OF_COURSE]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command of that name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"kminilog.cli.{COMMANDS[cmd_name]}").command

@@ -247,7 +247,6 @@ def _side_by_side(document: dict[str, Any]) -> list[str]:
 
 
 def _numbers(partitions: int, order: str | None) -> list[int]:
-    """Return the numbers of the partitions, in the order of the metadata."""
     if not 1 <= partitions <= MAX_PARTITIONS:
         raise click.UsageError(f"a topic has 1 to {MAX_PARTITIONS} partitions, not {partitions}")
     numbers = list(range(partitions))
@@ -285,7 +284,6 @@ def _explanation_fields(choice: Choice, asked: Asked) -> dict[str, Any]:
 
 
 def _explanation(choice: Choice, asked: Asked) -> Iterator[str]:
-    """Yield the lines of text that explain a choice."""
     key = choice.key_bytes if asked.hashes_bytes(choice) else None
     if key is not None:
         yield f"{_INDENT}{count(len(key), 'byte')}: {key.hex(' ') or 'none, and still a key'}"

@@ -108,7 +108,6 @@ def create(
 
 
 def _existing(log_dir_path: Path, name: str) -> Topic | None:
-    """Return the topic of this name, None if there is none; no lock is needed."""
     if not log_dir_path.exists() and not is_cluster():
         return None
     with suppress(UnknownTopicOrPartitionError):

@@ -278,7 +278,6 @@ class Controller:
         return LeaderReplica(node, leadership, replica, self._progress[partition])
 
     def _change_in_sync(self, partition: TopicPartition, nodes: set[int]) -> Leadership:
-        """Store another list of in-sync replicas and return the new leadership."""
         leadership = with_in_sync(self._state.leadership(partition), nodes)
         self._record({partition: leadership})
         return leadership

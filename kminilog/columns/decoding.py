@@ -48,7 +48,6 @@ def keys_of(data: Any, messages: Structure) -> Any:
 
 
 def _strings(data: Any, starts: Positions, ends: Positions, is_null: NDArray[np.bool_]) -> Any:
-    """Return the bytes from each start to its end as an Arrow column."""
     rows = _rows(data, starts, ends)
     gathered = _gathered(data, starts, ends) if rows is None else rows
     if not is_null.any():

@@ -232,7 +232,6 @@ def _lock_path(log_dir: Path, group: str) -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Wait for a lock file, and hold it."""
     if sys.platform == "emscripten":  # a browser: there is no other process
         yield
         return

@@ -134,7 +134,6 @@ class ClusterSource:
         return {topic: len(metadata.partitions_for_topic(topic)) for topic in metadata.topics}
 
     def topic_id(self, topic: str) -> str | None:
-        """Return the identity of a topic."""
         return self._cluster.topic_id(topic)
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
@@ -189,7 +188,6 @@ class ClusterFilesSource:
         return {topic.name: topic.partitions for topic in self._files.topics()}
 
     def topic_id(self, topic: str) -> str | None:
-        """Return the identity of a topic."""
         return self._files.topic_id(topic)
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:

@@ -201,7 +201,6 @@ def table_lines(part: Table, known: Sequence[tuple[Value, ...]], width: int) -> 
 
 
 def _ask_lines(ask: Ask, width: int) -> Iterator[str]:
-    """Yield a question, its choices, and what is to be said of each."""
     question = wrap(f"? {ask.question}", width, later="  ")
     yield from (StyledText(Span(line, HEADING)) for line in question)
     for choice in ask.choices:

@@ -83,7 +83,6 @@ class CustomPartitioner(Partitioner):
         self._tell("configure", config)
 
     def on_timestamp(self, timestamp_ms: int) -> None:
-        """Hand it on."""
         self._tell("on_timestamp", timestamp_ms)
 
     def partition(
@@ -101,7 +100,6 @@ class CustomPartitioner(Partitioner):
         return _whole_number(self._path, answer)
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
-        """Hand it on."""
         self._tell("on_new_batch", topic, cluster, previous_partition)
 
     def on_appended(
@@ -114,7 +112,6 @@ class CustomPartitioner(Partitioner):
         is_batch_full: bool,
         cluster: ClusterMetadata,
     ) -> None:
-        """Hand it on."""
         named = {"has_key": has_key, "is_batch_full": is_batch_full, "cluster": cluster}
         self._tell("on_appended", topic, partition, size_bytes, **named)
 
@@ -126,11 +123,9 @@ class CustomPartitioner(Partitioner):
         *,
         stalled: Collection[int] = (),
     ) -> None:
-        """Hand it on."""
         self._tell("on_queues", topic, queue_sizes, cluster, stalled=stalled)
 
     def on_metadata_refresh(self) -> None:
-        """Hand it on."""
         self._tell("on_metadata_refresh")
 
     def close(self) -> None:

@@ -109,7 +109,6 @@ class _Witness(Partitioner):
         return answer
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
-        """Hand it on."""
         self._watched.on_new_batch(topic, cluster, previous_partition)
 
     def take_answers(self) -> tuple[int, ...]:

@@ -130,7 +130,6 @@ def jobs_of(
 
 
 def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
-    """Add the valid entries of one manifest, and findings for the others."""
     contradictions = 0
     named = [staged.partition for staged in manifest.partitions]
     for slot, staged in enumerate(manifest.partitions):

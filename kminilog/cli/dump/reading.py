@@ -186,7 +186,6 @@ def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
 
 
 def _index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any]:
-    """Return the JSON for an entry that ends the use of its index."""
     return {
         "offset": None,
         "position": None,

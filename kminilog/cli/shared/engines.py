@@ -110,8 +110,6 @@ def spark_at_work(
 
 
 class _Start:
-    """Starts the session of a command, and knows how long that took."""
-
     def __init__(
         self, title: str, master: str | None, at: Callable[[str], None], in_the_end: ExitStack
     ) -> None:

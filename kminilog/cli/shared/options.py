@@ -189,7 +189,6 @@ class WatchedChance:
         self.has_acted = False
 
     def randrange(self, stop: int, /) -> int:
-        """Return a number from 0 to `stop` - 1."""
         self.has_acted |= stop > 1
         return self._chance.randrange(stop)
 

@@ -50,11 +50,9 @@ class Steps(click.Group):
     """A group whose commands are the step-throughs, and `list`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
         return ["list", *SCENES]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command of that name, None if there is none."""
         if cmd_name in SCENES:
             return scene_command(cmd_name)
         return super().get_command(ctx, cmd_name)

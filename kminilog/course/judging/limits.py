@@ -68,7 +68,6 @@ class BoundedOutput(io.RawIOBase):
         return self._kept.decode("utf-8", "ignore")
 
     def writable(self) -> bool:
-        """Return True."""
         return True
 
     def write(self, data: Any) -> int:

@@ -111,7 +111,6 @@ def missing_package(lab: Lab, *, no_spark: bool = False) -> str:
 
 
 def _right_answers(lab: Lab, no_spark: bool) -> list[SampleAnswer]:
-    """Return the right answers of a lab, perhaps without those that start Spark."""
     jobs = {each.number for each in lab.exercises if each.needs_spark} if no_spark else set()
     return [each for each in sample_answers(lab, RIGHT) if each.number not in jobs]
 

@@ -89,7 +89,6 @@ def _names_in_signature(function: ast.FunctionDef) -> set[str]:
 
 
 def _imports(exercise: Exercise, names: set[str]) -> list[str]:
-    """Return the import lines for the names that a signature uses."""
     room = f"kminilog.{room_of(exercise.symbol)}"
     module: Any = import_module(room)
     tree = ast.parse(inspect.getsource(module))

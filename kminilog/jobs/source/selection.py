@@ -222,7 +222,6 @@ def _digest(path: str, row: Mapping[str, Any]) -> str:
 
 
 def _rows(path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the findings of a file."""
     try:
         if Path(path).suffix.lower() == ".parquet":
             with open(path, "rb") as file, pq.ParquetFile(file) as table:

@@ -164,7 +164,6 @@ class PartitionPairs:
         return rows[order]
 
     def _number(self, side: str, rows: Integers) -> Integers:
-        """Return the numbers of records (or messages) in the whole partition."""
         bases, name = (self._runs, "run") if side == "source" else (self._parts, "part")
         starts = self._column(f"{side}_{name}", rows)
         base = np.array([bases.get(start, 0) for start in starts.tolist()], np.int64)

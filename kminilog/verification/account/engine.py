@@ -113,7 +113,6 @@ class LocalEngine(LocalTasks):
         """Do nothing: this process reads what it sees."""
 
     def at(self, place: str) -> AbstractContextManager[Engine]:
-        """Return this engine."""
         return nullcontext(self)
 
     def columns(

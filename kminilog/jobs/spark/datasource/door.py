@@ -55,7 +55,6 @@ class LogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name for `format(...)`."""
         return "kminilog"
 
     @in_one_line()
@@ -65,7 +64,6 @@ class LogSource(DataSource):
 
     @in_one_line()
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of a batch."""
         return LogReader(for_schema(read_options(self.options, is_stream=False), schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
@@ -80,7 +78,6 @@ class LogSource(DataSource):
 
     @in_one_line()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Return a writer of a batch."""
         return LogWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=False))
 
     @in_one_line()

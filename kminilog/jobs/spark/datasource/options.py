@@ -326,7 +326,6 @@ def _pattern(given: Mapping[str, str]) -> re.Pattern[str] | None:
 
 
 def _assigned(given: Mapping[str, str]) -> Iterator[TopicPartition]:
-    """Yield the partitions of `assign`, Kafka's JSON."""
     example = '{"orders": [0, 1], "others": [0]}'
     for topic, numbers in _json(given, "assign", example):
         if not (isinstance(numbers, list) and numbers and all(map(_is_partition, numbers))):

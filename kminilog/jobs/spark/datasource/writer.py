@@ -257,7 +257,6 @@ class Sink:
 
 
 def _check_columns(schema: StructType) -> None:
-    """Raise SettingError for columns that cannot be written."""
     unknown = []
     for column in schema:
         kind = column.dataType.simpleString()

@@ -44,7 +44,6 @@ class SparkIngest:
         self._progress = progress
 
     def start(self) -> None:
-        """Start the session."""
         self._session()
 
     def stage(

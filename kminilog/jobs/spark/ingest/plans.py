@@ -56,7 +56,6 @@ _RESULTS_FILE = "results.pickle"
 
 
 def _run_tasks(messages: DataFrame, job: StagingJob) -> list[TaskResult]:
-    """Write the messages of a DataFrame, and return the result of each successful task."""
     messages.sparkSession.dataSource.register(_StagingSink)
     pickled = b64encode(pickle.dumps(job)).decode()
     messages.write.format(_StagingSink.name()).mode("append").option("job", pickled).save()
