@@ -33,13 +33,6 @@ class AssignmentDiagnosis(NamedTuple):
     member: str
 
 
-class Subscriptions(NamedTuple):
-    """Topics and members, as an assignor gets them."""
-
-    partitions: dict[str, int]
-    members: list[Member]
-
-
 Fault = Callable[[Assignment, TopicPartition, str, str], None]
 
 
@@ -95,11 +88,11 @@ def write_broken_assignment(folder: Path, faults: tuple[str, ...], chance: Chanc
     return fault
 
 
-def read_group(folder: Path) -> Subscriptions:
-    """Return the topics and members of a student's broken assignment."""
+def read_group(folder: Path) -> tuple[dict[str, int], list[Member]]:
+    """Return the topics and members of a student's broken assignment, as an assignor gets them."""
     found = json.loads((folder / FOLDER / "group.json").read_text(encoding="utf-8"))
     members = [Member(id, tuple(topics)) for id, topics in found["members"].items()]
-    return Subscriptions(found["topics"], members)
+    return found["topics"], members
 
 
 def diagnosis_by_check(folder: Path) -> tuple[AssignmentDiagnosis, list[str]]:

@@ -147,8 +147,7 @@ def _announce(
     if same := len(handed_in) - len(waiting):
         said += f", {same} graded already"
     if waiting:
-        limits = limits_of(waiting)
-        usual, hanging = _duration(limits.usual_seconds), _duration(limits.hanging_seconds)
+        usual, hanging = map(_duration, limits_of(waiting))
         said += f"; on an idle machine usually {usual}, or {hanging} if every answer hangs"
     complain(said)
 

@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
@@ -46,20 +46,16 @@ _SECONDS_BETWEEN_ENDS = 0.02
 _NAMED_NEIGHBOURS = 3
 
 
-class Limits(NamedTuple):
-    """How long it takes to grade some folders on an idle machine: usually, and if all hangs."""
-
-    usual_seconds: float
-    hanging_seconds: float
-
-
 def workers() -> int:
     """Return how many folders are graded at the same time."""
     return os.cpu_count() or 1
 
 
-def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
-    """Return how long it takes to grade some folders, side by side."""
+def limits_of(handed_in: Sequence[HandedIn]) -> tuple[float, float]:
+    """Return how many seconds it takes to grade some folders, side by side, on an idle machine.
+
+    The first number is the usual one, the second is for answers that all hang.
+    """
     usual = sum(_usual_seconds(exercise) for each in handed_in for exercise in each.lab.graded)
     hanging = [
         _START_SECONDS + sum(hanging_seconds(one) + _usual_seconds(one) for one in each.lab.graded)
@@ -67,7 +63,7 @@ def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
     ]
     longest = max(hanging, default=0)
     side_by_side = min(workers(), len(hanging) or 1)
-    return Limits(usual / side_by_side, sum(hanging) / side_by_side + longest)
+    return usual / side_by_side, sum(hanging) / side_by_side + longest
 
 
 def _usual_seconds(exercise: Exercise) -> float:

@@ -44,11 +44,6 @@ REPLACED_DIR = ".replaced"
 Identity = tuple[int, int]  # of a pending manifest: its inode and its modification time
 
 
-class _Moment(NamedTuple):
-    pending: Identity | None
-    changes: int | None
-
-
 class HiddenRange(NamedTuple):
     """What a pending job hides: offsets from `first_offset` on; `replaced` has the kept copies."""
 
@@ -128,21 +123,18 @@ class VisibleFiles:
 
     def _look(self) -> _Look:
         while True:
-            moment = self._moment()
-            if moment.pending != self._pending_seen:
+            pending, changes = self._pending(), change_count(self._log_dir)
+            if pending != self._pending_seen:
                 # In this order: a job counts as seen only once its manifest was read.
                 self._hidden, self._joins = None, []
-                if moment.pending:
-                    self._read_pending(moment.pending)
-                self._pending_seen = moment.pending
+                if pending:
+                    self._read_pending(pending)
+                self._pending_seen = pending
             names, joined = self._with_joins(_listed(self._directory))
             replaced_names = names_in(self._hidden.replaced) if self._hidden else []
             look = _Look(names, self._hidden, replaced_names, joined)
-            if self._moment() == moment:
+            if (self._pending(), change_count(self._log_dir)) == (pending, changes):
                 return look
-
-    def _moment(self) -> _Moment:
-        return _Moment(self._pending(), change_count(self._log_dir))
 
     def _pending(self) -> Identity | None:
         try:  # any other error must not look like "no job"
