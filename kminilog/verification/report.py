@@ -5,7 +5,7 @@ on the JSON form, so it is a contract. Source: ours.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kminilog.errors import KMiniLogError
@@ -18,7 +18,6 @@ from kminilog.verification.coverage import NO_SOURCE, Unchecked, coverage_of
 from kminilog.verification.finding_parts import AllFindings, EveryFinding
 from kminilog.verification.findings import Aspect, Finding, FindingClass, parse_classes
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
-from kminilog.verification.last_ok import Trust, on_trust
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import SmallFiles, read_small_files
@@ -27,7 +26,6 @@ from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import (
     CheckSegment,
     PartitionSummary,
-    SegmentSummary,
     check_for,
 )
 from kminilog.verification.text_report import report_lines
@@ -38,13 +36,11 @@ class Report(Results):
     """The results of a verification, as checks add them one after the other.
 
     `all_findings` takes every finding of the storage checks, if somebody wants more than samples.
-    `findings_file` is where they are once the verification is over. `sound` has, by topic and
-    partition, the segments of partitions without a finding.
+    `findings_file` is where they are once the verification is over.
     """
 
     all_findings: AllFindings | None = None
     findings_file: EveryFinding | None = None
-    sound: dict[str, dict[int, Sequence[SegmentSummary]]] = field(default_factory=dict)
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Count findings of the storage checks."""
@@ -59,8 +55,6 @@ class Report(Results):
         for summary in summaries:
             self.partitions.append(summary.to_json())
             self.add(summary.findings)
-            if not (summary.findings or summary.unchecked):
-                self.sound.setdefault(topic.name, {})[summary.partition] = summary.checked
             kept.append(replace(summary, findings=[], checked=[]))
         is_named = self.scope["partitioner"] is not None
         checked, unchecked = coverage_of(topic, kept, is_partitioner_named=is_named)
@@ -87,14 +81,6 @@ class Report(Results):
         self.add(orphan_findings(log_dir, names))
         if not names and (why := why_no_log_dir(log_dir)):
             self.unchecked.append(Unchecked(Aspect.MESSAGES, "", why, asked=True))
-
-    def add_trust(self, trust: Trust) -> None:
-        """Add what was taken on trust, and in how many partitions not all was, and why."""
-        self.scope["since_last"] = {"not_trusted": dict(trust.whys)}
-        for topic in self.scope["topics"]:
-            known = [one for place, one in trust.partitions.items() if place.topic == topic]
-            if known:
-                self.unchecked.append(Unchecked(Aspect.MESSAGES, topic, on_trust(known)))
 
     def add_broken(self, errors: Iterable[Exception]) -> None:
         """Add topics that cannot be used: nothing of them was checked."""

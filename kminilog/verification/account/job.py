@@ -6,7 +6,7 @@
 Only summaries, sums, counts and samples reach the caller. Source: ours.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,11 @@ from kminilog.verification.account.findings_file import FindingsFile, every_find
 from kminilog.verification.account.storage_checks import check_partitions
 from kminilog.verification.coverage import NO_SOURCE, Unchecked
 from kminilog.verification.findings import Aspect, parse_classes
-from kminilog.verification.last_ok import OkOptions, read_trust, record_ok
+from kminilog.verification.last_ok import OkOptions, on_trust, read_trust, record_ok
 from kminilog.verification.orphans import topics_to_check
 from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.report import Report
+from kminilog.verification.summaries import PartitionSummary, SegmentSummary
 
 if TYPE_CHECKING:
     from kminilog.jobs.source.description import Source
@@ -74,7 +75,12 @@ def verify_with(
     asked = OkOptions(records.partitioner, strict_index, full)
     if since_last:
         records.trust = read_trust(log_dir, chosen, asked, records.rules_of)
-        report.add_trust(records.trust)
+        report.scope["since_last"] = {"not_trusted": dict(records.trust.whys)}
+        for name in found:
+            known = [one for place, one in records.trust.partitions.items() if place.topic == name]
+            if known:
+                report.unchecked.append(Unchecked(Aspect.MESSAGES, name, on_trust(known)))
+    sound: dict[Topic, dict[int, Sequence[SegmentSummary]]] = {topic: {} for topic in chosen}
     with every_finding(findings) as report.all_findings:
         rest = report.all_findings.parts.rest if report.all_findings else None
         engine.check_access(log_dir.path)
@@ -82,7 +88,8 @@ def verify_with(
             checks = {"strict_index": strict_index, "is_full": full}
             summaries = check_partitions(here, log_dir, chosen, records, **checks, rest=rest)
             for topic in chosen:
-                report.add_topic(topic, islice(summaries, topic.partitions))
+                of_topic = islice(summaries, topic.partitions)
+                report.add_topic(topic, _noting(sound[topic], of_topic))
         report.add_small_files(records)
         report.add_orphans(log_dir, topics or (found if manifest else ()))
         if against:
@@ -105,13 +112,23 @@ def verify_with(
     report.findings_file = FindingsFile(findings) if findings else None
     report.seconds = (clock.now_ms() - start_ms) / 1000
     if since_last and report.verdict == "ok":
-        _record(log_dir, chosen, asked, records, report, start_ms)
+        _record(log_dir, sound, asked, records, report, start_ms)
     return report
+
+
+def _noting(
+    sound: dict[int, Sequence[SegmentSummary]], summaries: Iterable[PartitionSummary]
+) -> Iterator[PartitionSummary]:
+    """Yield the partitions of a topic; note the segments of those without a finding."""
+    for summary in summaries:
+        if not (summary.findings or summary.unchecked):
+            sound[summary.partition] = summary.checked
+        yield summary
 
 
 def _record(
     log_dir: LogDir,
-    topics: Sequence[Topic],
+    sound: Mapping[Topic, Mapping[int, Sequence[SegmentSummary]]],
     asked: OkOptions,
     records: SmallFiles,
     report: Report,
@@ -119,11 +136,11 @@ def _record(
 ) -> None:
     """Put the `ok` of topics on record, and say if that is not possible."""
     doubtful = {finding.topic for finding in records.findings}
-    for topic in topics:
-        if topic.name in report.sound and topic.name not in doubtful:
-            rules, sound = records.rules_of(topic), report.sound[topic.name]
+    for topic, partitions in sound.items():
+        if partitions and topic.name not in doubtful:
+            rules = records.rules_of(topic)
             try:
-                record_ok(log_dir, topic, asked, rules, sound, records.trust, now_ms)
+                record_ok(log_dir, topic, asked, rules, partitions, records.trust, now_ms)
             except (OSError, LogDirError) as error:
                 why = f"this `ok` could not be recorded: {in_words(error)}"
                 report.unchecked.append(Unchecked(Aspect.MESSAGES, topic.name, why))
