@@ -29,9 +29,8 @@ _FILL = "\0"  # after a character that takes two columns
 _GAP = "  "  # between two columns of a table
 _HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
 # A Chinese text may break at each character, but not before a full stop or a closing bracket.
-_WORDS = re.compile(
-    f"( +|[^ {_FILL}]+(?:[，。；：？！、）」]{_FILL})+|[^ {_FILL}]{_FILL}(?:[，。；：？！、）」]{_FILL})*)"
-)
+_CLOSING = f"(?:[，。；：？！、）」]{_FILL})"
+_WORDS = re.compile(f"( +|[^ {_FILL}]+{_CLOSING}+|[^ {_FILL}]{_FILL}{_CLOSING}*)")
 _CONTINUED = " \\"  # ends a line of a command that goes on, as a shell takes it
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")  # a word of a command, which stays whole
 _BLANK_IN_WORD = "\x01"

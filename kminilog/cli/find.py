@@ -177,7 +177,18 @@ def find_key(path: Path, where: str, key: bytes, *, on_gap: OnGap | None, as_jso
             read_count += 1
             if is_found:
                 found_count += 1
-                _write(partition, reader.find(offset), broker, as_json)
+                found = reader.find(offset)
+                if as_json:
+                    place = {
+                        **({} if broker is None else {"broker": broker}),
+                        **partition._asdict(),
+                        "offset": found.message.offset,
+                        "segment": found.segment.name,
+                        "position": found.position,
+                    }
+                    write_record({**place, "message": message_json(found.position, found.message)})
+                else:
+                    write_lines(found_lines(partition, found, broker))
     if found_count:
         return broken.exit_code
     warn(f"no message of {where} has the key {shown(key)}; {count(read_count, 'message')} read")
@@ -226,17 +237,3 @@ def _partitions(log_dir: LogDir, where: str) -> list[TopicPartition]:
                 return log_dir.topic(where).all_partitions()
             raise
     return log_dir.topic(where).all_partitions()
-
-
-def _write(partition: TopicPartition, found: Found, broker: int | None, as_json: bool) -> None:
-    if as_json:
-        place = {
-            **({} if broker is None else {"broker": broker}),
-            **partition._asdict(),
-            "offset": found.message.offset,
-            "segment": found.segment.name,
-            "position": found.position,
-        }
-        write_record({**place, "message": message_json(found.position, found.message)})
-    else:
-        write_lines(found_lines(partition, found, broker))

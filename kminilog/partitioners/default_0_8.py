@@ -101,7 +101,11 @@ class Default08(Partitioner):
             self._refreshed_ms = now_ms
             self._cached.clear()
         if key is None:
-            chosen = self._cached_partition(topic, cluster)
+            # A cached partition without leader is answered too: sending to it fails, and what
+            # follows a failure is a refresh, which empties the cache.
+            if topic not in self._cached:
+                self._cached[topic] = self._random_available(topic, cluster)
+            chosen = self._cached[topic]
         else:
             chosen = self._key_partitioner.partition(key, number_of_partitions)
         check_partition(topic, chosen, cluster)
@@ -112,13 +116,6 @@ class Default08(Partitioner):
     def on_metadata_refresh(self) -> None:
         """Forget the cached partitions of all topics."""
         self._cached.clear()
-
-    def _cached_partition(self, topic: str, cluster: ClusterMetadata) -> int:
-        # A cached partition without leader is answered too: sending to it fails, and what follows a
-        # failure is a refresh, which empties the cache.
-        if topic not in self._cached:
-            self._cached[topic] = self._random_available(topic, cluster)
-        return self._cached[topic]
 
     def _random_available(self, topic: str, cluster: ClusterMetadata) -> int:
         available = cluster.available_partitions_for_topic(topic)

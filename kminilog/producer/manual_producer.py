@@ -121,19 +121,15 @@ def load_interceptors(paths: str, config: Mapping[str, Any]) -> list[ProducerInt
     interceptors: list[ProducerInterceptor] = []
     try:
         for path in filter(None, map(str.strip, paths.split(","))):
-            interceptors.append(_interceptor(path, config))
+            interceptor_class = load_class(path, setting=_INTERCEPTORS)
+            interceptor: ProducerInterceptor = guarded(_INTERCEPTORS, path, interceptor_class)
+            if hasattr(interceptor, "configure"):
+                guarded(_INTERCEPTORS, path, interceptor.configure, config)
+            interceptors.append(interceptor)
     except BaseException:
         ProducerInterceptors(interceptors).close()
         raise
     return interceptors
-
-
-def _interceptor(path: str, config: Mapping[str, Any]) -> ProducerInterceptor:
-    interceptor_class = load_class(path, setting=_INTERCEPTORS)
-    interceptor: ProducerInterceptor = guarded(_INTERCEPTORS, path, interceptor_class)
-    if hasattr(interceptor, "configure"):
-        guarded(_INTERCEPTORS, path, interceptor.configure, config)
-    return interceptor
 
 
 def _serializing(path: str, setting: str, config: Mapping[str, Any]) -> Any:

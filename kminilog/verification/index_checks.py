@@ -101,7 +101,13 @@ class IndexCheck:
         """
         while self._awaited_offset <= offset:
             if self._awaited_offset >= lowest_offset:
-                self._compare(position)
+                # Accept the current entry if its message is where it points.
+                shift = self._positions[self._slot] - position
+                if shift == 0 or self._shift in (None, shift):
+                    self._shift = shift
+                    self._accept()
+                    self._absent_between = self._absent_between.plus(self._absent_after)
+                    self._absent_after = _Absent()
             self._advance()
         if self._shift is None:
             return
@@ -198,16 +204,6 @@ class IndexCheck:
         self._awaited_offset = (
             _NO_ENTRY if self._slot < 0 else self._base_offset + self._relative_offsets[self._slot]
         )
-
-    def _compare(self, position: int) -> None:
-        """Accept the current entry if its message, at `position`, is where the entry points."""
-        entry_position = self._positions[self._slot]
-        shift = entry_position - position
-        if shift == 0 or self._shift in (None, shift):
-            self._shift = shift
-            self._accept()
-            self._absent_between = self._absent_between.plus(self._absent_after)
-            self._absent_after = _Absent()
 
     def _accept(self) -> None:
         self._verdicts[self._slot] = _TRUE

@@ -131,7 +131,25 @@ class SegmentCheck:
                     self._undecided = UndecidedFinding(self._misnamed, self._segment.first_offset)
         except OSError as error:
             unchecked = [f"{error.filename or self._segment.log_path}: {error.strerror}"]
-        return self._summary(unchecked)
+        return SegmentSummary(
+            base_offset=self._segment.base_offset,
+            name=self._segment.name,
+            first_offset=self._first_offset,
+            last_offset=self._last_offset,
+            message_count=self._message_count,
+            log_bytes=self._log_bytes,
+            index_entries=len(self._index_data) // ENTRY_SIZE_BYTES,
+            findings=self._tally.findings(),
+            unchecked=unchecked,
+            start_offset=self._start_offset,
+            next_offset=None if unchecked else self._expected,
+            damaged_from=self._damaged_from,
+            readable=self._readable,
+            undecided=self._undecided,
+            compressed_count=self._compressed_count,
+            unplaced_count=self._unplaced_count,
+            fingerprints=(*self._known.fingerprints, *self._sums.rows()),
+        )
 
     def read_on(self, position: int, at_least: int = MAX_OFFSET) -> int:
         """Check messages one by one, from the one at `position` on; return where it stopped.
@@ -164,27 +182,6 @@ class SegmentCheck:
         self._unplaced_count += unplaced_count
         self._expected += len(positions)
         self._last_offset = self._expected - 1
-
-    def _summary(self, unchecked: list[str]) -> SegmentSummary:
-        return SegmentSummary(
-            base_offset=self._segment.base_offset,
-            name=self._segment.name,
-            first_offset=self._first_offset,
-            last_offset=self._last_offset,
-            message_count=self._message_count,
-            log_bytes=self._log_bytes,
-            index_entries=len(self._index_data) // ENTRY_SIZE_BYTES,
-            findings=self._tally.findings(),
-            unchecked=unchecked,
-            start_offset=self._start_offset,
-            next_offset=None if unchecked else self._expected,
-            damaged_from=self._damaged_from,
-            readable=self._readable,
-            undecided=self._undecided,
-            compressed_count=self._compressed_count,
-            unplaced_count=self._unplaced_count,
-            fingerprints=(*self._known.fingerprints, *self._sums.rows()),
-        )
 
     # ---- the log
 

@@ -175,7 +175,13 @@ def command(
     run = ConsumeRun(source, write, wanted, clock)
     if streams_count is not None and (group is None or is_until_end):
         raise click.UsageError(_STREAMS_NEED_NO_END if group else _STREAMS_NEED_A_GROUP)
-    _check_shared(group, topic, partition, start, tail_count)
+    if group is not None:
+        check_group(group)
+        if partition is not None or isinstance(start, int) or tail_count is not None:
+            where = "TOPIC" if topic is None else topic
+            where += "" if partition is None else f":{partition}"
+            first = typed("group reset", group, options=f"--topic {where} --to N --yes")
+            raise click.UsageError(_GROUP_SHARES.format(first))
     if group is None:
         if tail_count is not None:
             start = -tail_count or LATEST
@@ -211,23 +217,6 @@ _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
     "no --offset N, no --tail; first {}, then `consume`"
 )
-
-
-def _check_shared(
-    group: str | None,
-    topic: str | None,
-    partition: int | None,
-    start: int | str,
-    tail_count: int | None,
-) -> None:
-    """Raise an error for a bad name of a group, or for what a group decides itself."""
-    if group is not None:
-        check_group(group)
-        if partition is not None or isinstance(start, int) or tail_count is not None:
-            where = "TOPIC" if topic is None else topic
-            where += "" if partition is None else f":{partition}"
-            first = typed("group reset", group, options=f"--topic {where} --to N --yes")
-            raise click.UsageError(_GROUP_SHARES.format(first))
 
 
 def _writer(

@@ -107,7 +107,13 @@ def grade_command(
     marks = completed(marks, students, labs, late, catalogue)
     write_output(csv_file, marks_as_csv(marks))
     if html:
-        _write_pages(html, marks, catalogue)
+        for student, own in by_student(marks):
+            place = html / "students" / student
+            place.mkdir(parents=True, exist_ok=True)
+            write_output(place / "index.html", student_page(student, own, catalogue).encode())
+            results = gradescope_results(own, catalogue)
+            write_output(place / "results.json", json_bytes(results, indent=2) + b"\n")
+        write_output(html / "index.html", index_page(marks).encode())
     _tell(marks)
 
 
@@ -173,16 +179,6 @@ def _as_they_come(
             yield item
     finally:
         graded.close()
-
-
-def _write_pages(directory: Path, marks: Sequence[Mark], catalogue: Catalogue) -> None:
-    for student, own in by_student(marks):
-        place = directory / "students" / student
-        place.mkdir(parents=True, exist_ok=True)
-        write_output(place / "index.html", student_page(student, own, catalogue).encode())
-        results = gradescope_results(own, catalogue)
-        write_output(place / "results.json", json_bytes(results, indent=2) + b"\n")
-    write_output(directory / "index.html", index_page(marks).encode())
 
 
 def _tell(marks: Sequence[Mark]) -> None:

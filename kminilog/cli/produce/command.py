@@ -247,7 +247,11 @@ def _send(producer: ManualProducer, source: _Source, line: LineMessage) -> SendF
     record = ProducerRecord(source.topic.name, _as_text(line.key), line.value, source.partition)
     try:
         try:
-            _refuse_what_cannot_be_stored(source.topic, line)
+            # Raise now what the append of a whole batch would.
+            if line.value is None and not source.topic.dialect.has_value_length:
+                raise NullValueError(source.topic.dialect.name)
+            size_bytes = encoded_bytes(source.topic.dialect, line.key, line.value)
+            source.topic.settings.check_message(size_bytes, is_at_least=line.is_cut)
         except KMiniLogError as error:
             producer.refuse(record, error)
             raise
@@ -266,14 +270,6 @@ def _as_text(data: bytes | None) -> str | bytes | None:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return data
-
-
-def _refuse_what_cannot_be_stored(topic: Topic, line: LineMessage) -> None:
-    """Raise now what the append of a whole batch would."""
-    if line.value is None and not topic.dialect.has_value_length:
-        raise NullValueError(topic.dialect.name)
-    size_bytes = encoded_bytes(topic.dialect, line.key, line.value)
-    topic.settings.check_message(size_bytes, is_at_least=line.is_cut)
 
 
 class _Lines(logging.Handler):

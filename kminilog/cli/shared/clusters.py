@@ -14,7 +14,7 @@ Source: ours.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,12 +93,6 @@ def _nothing() -> bool:
     return False
 
 
-def _copying(copy: Callable[[], object]) -> AbstractContextManager[object]:
-    from kminilog.producer.sender import replicating
-
-    return replicating(copy)
-
-
 @contextmanager
 def leader_side(
     path: Path, clock: Clock, settings: Mapping[str, Any], *, has_thread: bool
@@ -118,7 +112,9 @@ def leader_side(
         with open_cluster(path) as cluster, ExitStack() as threads:
             cluster.on_unheard = on_unheard
             if is_waiting and has_thread:
-                threads.enter_context(_copying(cluster.replicate))
+                from kminilog.producer.sender import replicating
+
+                threads.enter_context(replicating(cluster.replicate))
             yield LeaderSide(cluster, cluster.replicate if is_waiting else _nothing, unheard)
         return
     with open_writer(path) as writer:

@@ -28,7 +28,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -265,9 +265,24 @@ def check(
     except UnreadableError as error:
         return [_unreadable(folder, exercise, error) for exercise in wanted]
     with tempfile.TemporaryDirectory() as temporary:
-        folder.write_given_files(Path(temporary))
+        given = Path(temporary)
+        folder.write_given_files(given)
         with ThreadPoolExecutor(workers or max(os.cpu_count() or 1, 2)) as pool:
-            return _in_layers(pool, program, folder, answers, wanted, Path(temporary))
+            judge = partial(_judged, program, folder, answers, given=given)
+            first = list(pool.map(judge, wanted))
+            runnable = [each.exercise for each in first if _has_command(each)]
+            commands = sorted({(each.command, each.log, each.judge) for each in runnable})
+            groups = [
+                [each for each in runnable if (each.command, each.log, each.judge) == command]
+                for command in commands
+            ]
+            source = str(folder.answers_path)
+            told = pool.map(lambda group: run_command(program, source, group, runnable), groups)
+            complaints = {id: outcome for group in told for id, outcome in group.items()}
+            merged = [_merged(each, complaints.get(each.exercise.id)) for each in first]
+            passed = {each.exercise.id: each.status == PASS for each in merged}
+            passed = dict.fromkeys(folder.passed, True) | passed
+            return [_after_target(each, passed) for each in merged]
 
 
 def check_files(
@@ -307,30 +322,6 @@ def starts_spark(folder: WorkFolder, exercises: Iterable[Exercise]) -> bool:
         return False
     jobs = [name for each in exercises if each.needs_spark for name in each.answers]
     return any(answers.line_of(name) and not answers.is_untouched(name) for name in jobs)
-
-
-def _in_layers(
-    pool: ThreadPoolExecutor,
-    program: str,
-    folder: WorkFolder,
-    answers: Answers,
-    wanted: list[Exercise],
-    given: Path,
-) -> list[ExerciseOutcome]:
-    first = list(pool.map(lambda each: _judged(program, folder, answers, each, given), wanted))
-    runnable = [each.exercise for each in first if _has_command(each)]
-    commands = sorted({(each.command, each.log, each.judge) for each in runnable})
-    groups = [
-        [each for each in runnable if (each.command, each.log, each.judge) == command]
-        for command in commands
-    ]
-    source = str(folder.answers_path)
-    told = pool.map(lambda group: run_command(program, source, group, runnable), groups)
-    complaints = {id: outcome for group in told for id, outcome in group.items()}
-    merged = [_merged(each, complaints.get(each.exercise.id)) for each in first]
-    passed = {each.exercise.id: each.status == PASS for each in merged}
-    passed = dict.fromkeys(folder.passed, True) | passed
-    return [_after_target(each, passed) for each in merged]
 
 
 def _has_command(outcome: ExerciseOutcome) -> bool:

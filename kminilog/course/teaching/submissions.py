@@ -89,7 +89,11 @@ def submissions_in(directory: Path) -> Submissions:
 def _add_labs(found: Submissions, student: str, directory: Path) -> None:
     labs: dict[int, HandedIn] = {}
     for place in _work_folders(directory, _LEVELS):
-        lab = _lab_of(place)
+        # Its progress.json tells the lab, or else its name.
+        number = None if (place / PROGRESS_FILE).is_symlink() else lab_in(place)
+        by_number = (lab for lab in all_labs() if lab.number == number)
+        by_name = (lab for lab in all_labs() if lab.work_name == place.name)
+        lab = next(by_number, None) or next(by_name, None)
         if lab is None:
             name = printable(place.relative_to(directory))
             found.notices.append(f"{student}: {name}: of no lab that is here; it is left out")
@@ -110,11 +114,3 @@ def _work_folders(place: Path, levels: int) -> Iterator[Path]:
         folders = [each for each in place.iterdir() if each.is_dir() and not each.is_symlink()]
         for folder in sorted(folders, key=lambda each: (each.name not in names, each.name)):
             yield from _work_folders(folder, levels - 1)
-
-
-def _lab_of(place: Path) -> Lab | None:
-    """Return the lab of a work folder: by its progress.json, else by its name."""
-    number = None if (place / PROGRESS_FILE).is_symlink() else lab_in(place)
-    by_number = (lab for lab in all_labs() if lab.number == number)
-    by_name = (lab for lab in all_labs() if lab.work_name == place.name)
-    return next(by_number, None) or next(by_name, None)

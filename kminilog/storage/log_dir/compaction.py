@@ -200,7 +200,17 @@ def compact(
 
     todo = _todo(writer, topic, done, runs)
     staging = staging_path(writer.path, job_id)
-    _stage_all(staging, todo, done, scanner, progress)
+    try:
+        for joined in todo:
+            progress(f"joining {len(joined.segments)} segments of {joined.topic_partition}")
+            done.add(joined, _stage(staging / joined.staged.directory, joined, scanner))
+        directories = [staging / joined.staged.directory for joined in done.joined]
+        files = [path for directory in directories for path in directory.iterdir()]
+        around = {path for one in files for path in one.parents if path.is_relative_to(writer.path)}
+        sync_all([*files, *around])
+    except BaseException:  # Ctrl-C too
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
     if done.joined:
         joins = [joined.staged for joined in done.joined]
         publish_joins(writer.path, Manifest(job_id, topic.name, [], {}, joins=joins))
@@ -255,28 +265,6 @@ def _fault_in(joined: Joined, scanner: SegmentScanner) -> str | None:
         if scan.next_offset != end:
             return f"it ends with offset {scan.next_offset}, expected {end}"
     return None
-
-
-def _stage_all(
-    staging: Path,
-    todo: Sequence[Joined],
-    done: Compaction,
-    scanner: SegmentScanner,
-    progress: Progress,
-) -> None:
-    """Write joined segments in staging, and bring them to the disk; add to `done` what is valid."""
-    log_dir = staging.parent.parent
-    try:
-        for joined in todo:
-            progress(f"joining {len(joined.segments)} segments of {joined.topic_partition}")
-            done.add(joined, _stage(staging / joined.staged.directory, joined, scanner))
-        directories = [staging / joined.staged.directory for joined in done.joined]
-        files = [path for directory in directories for path in directory.iterdir()]
-        around = {path for one in files for path in one.parents if path.is_relative_to(log_dir)}
-        sync_all([*files, *around])
-    except BaseException:  # Ctrl-C too
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
 
 
 def _stage(directory: Path, joined: Joined, scanner: SegmentScanner) -> str | None:
