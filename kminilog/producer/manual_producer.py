@@ -86,7 +86,11 @@ def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None)
     found = built_in_serializer(name, setting)
     if found:
         return found
-    made = _serializing(name, setting, config or {})
+    made = guarded(setting, name, load_class(name, setting=setting))
+    if hasattr(made, "configure"):
+        guarded(setting, name, made.configure, config or {})
+    if not callable(getattr(made, "serialize", None)):
+        raise PluginError(setting, path=name, reason="it has no method serialize(topic, data)")
     return Serializer(name, setting, made.serialize, getattr(made, "close", None))
 
 
@@ -130,15 +134,6 @@ def load_interceptors(paths: str, config: Mapping[str, Any]) -> list[ProducerInt
         ProducerInterceptors(interceptors).close()
         raise
     return interceptors
-
-
-def _serializing(path: str, setting: str, config: Mapping[str, Any]) -> Any:
-    made = guarded(setting, path, load_class(path, setting=setting))
-    if hasattr(made, "configure"):
-        guarded(setting, path, made.configure, config)
-    if not callable(getattr(made, "serialize", None)):
-        raise PluginError(setting, path=path, reason="it has no method serialize(topic, data)")
-    return made
 
 
 # ---- the producer

@@ -111,7 +111,14 @@ class ProducerCore:
         self._on_choice = on_choice
         self._interceptors = parts.interceptors
         self._serialize_key, self._serialize_value = parts.serialize_key, parts.serialize_value
-        self.pool = self._make_pool(parts.metrics)
+        self.pool = BufferPool(
+            self.config["buffer.memory"],
+            max(1, self.config["batch.size"]),
+            parts.metrics,
+            self._clock,
+            METRIC_GROUP,
+            new_condition=self._new_condition,
+        )
         self._accumulator = Accumulator(config, self.pool, clock)
         self._routing = Routing(
             parts.partitioner, self._accumulator.close_unless_room, on_error=on_error
@@ -234,16 +241,6 @@ class ProducerCore:
             last_steps.callback(self._delivery.abort, ClientClosedError("producer"))
             last_steps.callback(self._stop_stepping)
             self.flush(timeout_ms)
-
-    def _make_pool(self, metrics: PoolMetrics) -> BufferPool:
-        return BufferPool(
-            self.config["buffer.memory"],
-            max(1, self.config["batch.size"]),
-            metrics,
-            self._clock,
-            METRIC_GROUP,
-            new_condition=self._new_condition,
-        )
 
     # ---- what is different with a thread
 

@@ -51,7 +51,8 @@ the message was not written
         try:
             encoded = self._encode(topic, data)
         except Exception as error:  # a class of the user's can raise anything
-            reason = str(error) if isinstance(error, _NotTakenError) else _in_words(error)
+            is_ours = isinstance(error, _NotTakenError)
+            reason = str(error) if is_ours else f"{type(error).__name__}: {error}"
             raise SerializationError(self._what, serializer=self.name, reason=reason) from error
         if encoded is None or isinstance(encoded, bytes):
             return encoded
@@ -117,7 +118,3 @@ _ENCODERS: dict[str, Callable[[str, object], bytes | None]] = {
     "text-or-bytes": _encode_text_or_bytes,
     "integer": _encode_integer,
 }
-
-
-def _in_words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

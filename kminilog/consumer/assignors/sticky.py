@@ -72,7 +72,9 @@ class Sticky(Assignor):
         free = [partition for partition in possible if partition not in owner]
         kept_by = dict(owner)
         _hand_out(free, possible, owner, given)
-        _even_out(possible, owner, given, kept_by)
+        # Move partitions from those with the most to those with the fewest, until it is even.
+        while step := _next_step(possible, given, kept_by):
+            _move(*step, owner, given)
         return {member: sorted(found) for member, found in given.items()}
 
 
@@ -142,17 +144,6 @@ def _hand_out(
             if len(given[owner[partition]]) > len(given[taker]) + 1:
                 _move(partition, taker, owner, given)
                 has_moved = True
-
-
-def _even_out(
-    possible: PossibleOwners,
-    owner: dict[TopicPartition, str],
-    given: Assignment,
-    kept_by: Mapping[TopicPartition, str],
-) -> None:
-    """Move partitions from those with the most to those with the fewest, until it is even."""
-    while step := _next_step(possible, given, kept_by):
-        _move(*step, owner, given)
 
 
 def _next_step(
