@@ -324,13 +324,6 @@ class SegmentCheck:
         self._indexes.insert(0, self._index_check(self._segment.dialect.base_offset_for(offset)))
         self._start_offset = self._expected = offset
 
-    def _trust_name(self) -> None:
-        """Take the name for right after all: the index contradicts the first message."""
-        named, offset = self._segment.first_offset, self._start_offset
-        fault = gap(range(named, offset)) if offset > named else overlap(offset, named)
-        self._misnamed = self._finding(fault.kind, fault.detail, offset, 0)
-        self._start_offset = named
-
     def _index_check(self, base_offset: int) -> IndexCheck:
         return IndexCheck(self._index_data, base_offset, self._segment.widest_index_interval)
 
@@ -338,7 +331,11 @@ class SegmentCheck:
         judged = [self._judge_one(index) for index in self._indexes]
         likelier = min(judged, key=lambda one: one[0])
         if likelier is not judged[0]:
-            self._trust_name()
+            # Take the name for right after all: the index contradicts the first message.
+            named, offset = self._segment.first_offset, self._start_offset
+            fault = gap(range(named, offset)) if offset > named else overlap(offset, named)
+            self._misnamed = self._finding(fault.kind, fault.detail, offset, 0)
+            self._start_offset = named
         for finding in likelier[1]():  # once more: nobody has kept them
             self._tally.add(finding)
 

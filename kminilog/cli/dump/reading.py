@@ -169,7 +169,15 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
             entry = decode_entries(data[previous : start + ENTRY_SIZE_BYTES])[-1]
         except CorruptBytesError:
             why = _index_fault(start, data[start : start + ENTRY_SIZE_BYTES])
-            yield _index_damage(start, why, len(data) - start)
+            yield {
+                "offset": None,
+                "position": None,
+                "index_position": start,
+                "valid": False,
+                "fault": str(FindingClass.INDEX_ORDER),
+                "detail": why,
+                "skipped_bytes": len(data) - start,
+            }
             return
         yield {
             "offset": base_offset + entry.relative_offset,
@@ -183,18 +191,6 @@ def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
     """Return the bytes of such an entry, or the first of those that are left out."""
     size_bytes: int = record.get("skipped_bytes", ENTRY_SIZE_BYTES)
     return _read(path, record["index_position"], min(size_bytes, _SHOWN_DAMAGE_BYTES))
-
-
-def _index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any]:
-    return {
-        "offset": None,
-        "position": None,
-        "index_position": start,
-        "valid": False,
-        "fault": str(FindingClass.INDEX_ORDER),
-        "detail": detail,
-        "skipped_bytes": left_out_bytes,
-    }
 
 
 def _index_fault(start: int, data: bytes) -> str:
