@@ -93,15 +93,12 @@ def merged(parts: Iterable[Groups]) -> Groups:
     for part in parts:
         for kind, group in part.items():
             before = found.get(kind, PairGroup(0, []))
-            samples = first_samples([*before.samples, *group.samples])
+            both = [*before.samples, *group.samples]
+            samples = heapq.nsmallest(SAMPLE_COUNT, both, key=_in_order)
             found[kind] = PairGroup(before.total + group.total, samples)
     return found
 
 
-def first_samples(samples: Iterable[Sample]) -> list[Sample]:
-    """Return the first SAMPLE_COUNT samples, by their place in the source, then in the log."""
-    return heapq.nsmallest(SAMPLE_COUNT, samples, key=_in_order)
-
-
 def _in_order(sample: Sample) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """By the place in the source, then in the log."""
     return sample.source or (-1,), sample.stored or (-1,)

@@ -121,7 +121,8 @@ def _write_parquet(file: BinaryIO, parts: Sequence[str]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = arrow_schema()
+    kinds = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in ROW_TYPES.items()])
     tables = (table for part in parts for table in _tables(part, schema))
     with pq.ParquetWriter(file, schema, use_dictionary=False) as writer:
         while group := list(islice(tables, _BLOCKS)):
@@ -138,11 +139,3 @@ def _tables(part: str, schema: "pa.Schema") -> Iterator[Any]:
             block += lines.readline()
             read = ReadOptions(use_threads=False, block_size=len(block) + 1)
             yield read_json(io.BytesIO(block), read, parse).select(schema.names)
-
-
-def arrow_schema() -> "pa.Schema":
-    """Return the columns of ROW_TYPES as Parquet has them."""
-    import pyarrow as pa
-
-    kinds = {str: pa.string(), int: pa.int64(), list: pa.list_(pa.string())}
-    return pa.schema([(name, kinds[kind]) for name, kind in ROW_TYPES.items()])
