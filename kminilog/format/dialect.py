@@ -8,8 +8,9 @@
 
 The first two are fields of `Dialect`. The third follows from the second (`lookup.segment_slot`).
 A topic has exactly one dialect; creating the topic writes it into the settings file. All other
-modules ask a `Dialect` object and never compare the names of dialects. Source: S1 5.2 and 5.3
-against Kafka 0.8.2 (Message, LogSegment, Log.read).
+modules ask a `Dialect` object and never compare the names of dialects. In the documented dialect, a
+base offset is the number in the name, not the first offset.
+Source: S1 5.2 and 5.3 (docs/sources.md) against Kafka 0.8.2 (Message, LogSegment, Log.read).
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,10 @@ class Dialect:
 
     @property
     def overhead_bytes(self) -> int:
-        """How many bytes the size field counts in addition to key and value."""
+        """How many bytes the size field counts in addition to key and value.
+
+        The crc has 4, magic and attributes 1 each, the key length 4, and a value length 4 more.
+        """
         return 14 if self.has_value_length else 10
 
     @property

@@ -85,9 +85,9 @@ class Message(NamedTuple):
 
 
 class NeedMoreBytes(NamedTuple):
-    """The bytes end inside a message; decoding goes on with `needed_bytes` from its start.
+    """The bytes end inside a message; to go on, decoding needs `needed_bytes` from its start.
 
-    These are the first 12, which hold the size, or the whole message.
+    That is 12 if the size field is not there yet; otherwise it is the length of the message.
     """
 
     needed_bytes: int
@@ -213,7 +213,7 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
         is_valid = value_length == end - value_start or (value_length == -1 and value_start == end)
     if not is_valid:
         detail = f"key length {key_length}, but size {size}"
-        if dialect.has_value_length and key_length >= -1 and value_start <= end:  # it was read
+        if dialect.has_value_length and key_length >= -1 and value_start <= end:  # there is one
             detail = f"key length {key_length} and value length {value_length}, but size {size}"
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
     actual_crc = checksum(frame)
