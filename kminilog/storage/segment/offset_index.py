@@ -62,7 +62,9 @@ class OffsetIndex:
     def load(self) -> bool:
         """Read the file again if its size has changed; tell if it has. O(entries) then, else O(1).
 
-        A missing file has no entries. It stops at the first entry that `decode_entries` refuses.
+        A missing file has no entries. Loading stops at the first entry that `decode_entries`
+        refuses. A file that was rebuilt with the same size stays unread: a search checks the entry
+        that it uses.
         """
         try:
             file_bytes = regular_status(self.path).st_size

@@ -48,8 +48,9 @@ def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentSc
     `start`, an index entry that the caller has checked, it begins there.
     """
     valid = _ValidMessages(segment, start)
+    last_indexed_position = start.position if start else 0
     entries = due_entries(
-        valid, segment.base_offset, segment.index_interval_bytes, valid.valid_bytes
+        valid, segment.base_offset, segment.index_interval_bytes, last_indexed_position
     )
     due = list(entries)  # this reads the segment; a message that has no entry is not kept
     return SegmentScan(valid.next_offset, valid.valid_bytes, due, valid.reason)
@@ -111,7 +112,8 @@ def quick_end(segment: Segment) -> int | None:
     if not segment.index.is_intact() or (segment.index.last_entry and not entry):
         return None
     scan = scan_segment(segment, entry)
-    return None if scan.reason or scan.entries else scan.next_offset
+    is_entry_missing = bool(scan.entries)  # one is due after the last entry of the index
+    return None if scan.reason or is_entry_missing else scan.next_offset
 
 
 def next_offset(segment: Segment) -> int:

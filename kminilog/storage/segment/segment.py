@@ -27,10 +27,10 @@ from kminilog.storage.segment.offset_index import OffsetIndex
 class Segment:
     """One pair of files. Creating the object touches no file.
 
-    Its index may have been written with an interval of up to `widest_index_interval`. `allows_gaps`
-    is for a log that Kafka has compacted: offsets are missing there. `added` has the encoded
-    messages that `write` has not written yet. `size_bytes` is the writer's: the file with the added
-    messages, 0 until `open`. Readers ask for `file_bytes`.
+    Its index may have been written with an interval of up to `widest_index_interval`, which only
+    `verify` asks for. `allows_gaps` is for a log that Kafka has compacted: offsets are missing
+    there. `added` has the encoded messages that `write` has not written yet. `size_bytes` is the
+    writer's: the file with the added messages, 0 until `open`. Readers ask for `file_bytes`.
     """
 
     def __init__(
@@ -183,7 +183,8 @@ class Segment:
     def remove(self) -> None:
         """Delete both files, the log first: after a crash no log is without its index.
 
-        Once it returns, they are gone for good. So who removes several leaves no gap between them.
+        Once it returns, not even a power failure brings them back. So a caller that removes several
+        segments, one after the other from an end of the log, never leaves a gap.
         """
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
