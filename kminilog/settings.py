@@ -16,8 +16,6 @@ from kminilog.errors import MessageTooLargeError, SettingError
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
-
-
 _NO_CLASSES: Mapping[str, str] = MappingProxyType({})
 
 

@@ -7,8 +7,8 @@ settings, except where a segment rolls by age: they do not show batches, or when
 Invariants
     P1  offsets are contiguous, from the first segment's first offset to `log_end_offset` - 1
     P2  each segment is named as the dialect says, after the last offset of the one before it
-    P3  only the last segment may be empty, and an append takes none above the segment.bytes of its
-        time, except where no other segment can follow it (`Dialect.can_follow`)
+    P3  only the last segment may be empty; an append lets none grow above segment.bytes, as it is
+        set then, except where no other segment can follow it (`Dialect.can_follow`)
 
 The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
 passes the time.
@@ -136,7 +136,8 @@ class PartitionLog:
         # No file records the first append. The last one, which was not earlier, stands in for it.
         log._first_append_ms = log._active.last_append_ms
         log.recovery_point = recovery_point
-        log._has_new_names |= recovery_point < log._next_offset  # as a killed writer made them
+        # A killed writer may have left new files whose names are not on the disk yet.
+        log._has_new_names |= recovery_point < log._next_offset
         return log
 
     # ---- the log as its writer knows it
@@ -165,8 +166,8 @@ class PartitionLog:
         """Append messages, all or none, and return their offsets. O(bytes).
 
         Once it returns, the bytes are in the page cache: they survive the death of the process.
-        They survive a power failure only after `flush`; flush.messages = 1 flushes every append,
-        and a new segment what stands before it. A kill -9 during the call, or a later power
+        They survive a power failure only after `flush`. flush.messages = 1 flushes every append; a
+        roll flushes all segments before the new one. A kill -9 during the call, or a later power
         failure, may leave a prefix of the batch. `now_ms` is for segment.ms and flush.ms only.
 
         Raises, with nothing written: MessageTooLargeError above max.message.bytes or segment.bytes,
@@ -218,7 +219,7 @@ class PartitionLog:
     def flush(self, *, now_ms: int | None = None) -> None:
         """Fsync all that was appended; once it returns, a power failure loses none of it.
 
-        flush.ms counts from `now_ms`, or from the next append without it.
+        flush.ms counts from `now_ms`; if that is None, from the next append.
         Raises LogClosedError if the log is broken, and OSError: a power failure may then lose what
         no earlier flush has covered. O(segments since the last flush).
         """
@@ -236,7 +237,7 @@ class PartitionLog:
         self._last_flush_ms = now_ms
 
     def continue_from(self, offset: int, gone: list[Segment]) -> None:
-        """Continue at `offset`, after truncation has cut off the rest and deleted these."""
+        """Continue at `offset`, after truncation has cut the log there and deleted `gone`."""
         for segment in gone:
             del self._segments[segment.base_offset]
         self._next_offset = offset

@@ -277,7 +277,8 @@ class PartitionReader:
     ) -> bool:
         """Tell if another search may find something else; it lists the segments to know.
 
-        A message with the right offset stays, unless a job has changed its segment: the last one.
+        A message with the right offset is the answer. Only a job may change that, and only in the
+        last segment.
         """
         if has_offset and found and found.segment is not self._segments.peekitem()[1]:
             return False

@@ -195,7 +195,7 @@ def plan_recovery(
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
-    Segments wholly below `scan_from` were on the disk. How much of a segment is read:
+    Segments wholly below `scan_from` were flushed before. How much of a segment is read:
 
                                         below scan_from    all others
         after a crash                   its end            all
@@ -356,7 +356,7 @@ def _side_file(log_path: Path, position: int) -> Path:
 
 
 def describe(plan: RecoveryPlan) -> list[str]:
-    """Return a line for each thing that is done where nothing is damaged; none if nothing is.
+    """Return the warnings, and a line for each step of a plan without damage.
 
     The words are those of `recover` and `verify`.
     """

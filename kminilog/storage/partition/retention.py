@@ -131,7 +131,7 @@ def _rename(segment: Segment, now_ms: int) -> None:
 def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Segment]:
     def is_too_old(segment: Segment) -> bool:
         age_ms = now_ms - segment.log_path.stat().st_mtime_ns // 1_000_000
-        return 0 <= retention_ms < age_ms
+        return 0 <= retention_ms < age_ms  # a negative limit is no limit
 
     return list(takewhile(is_too_old, segments))
 
