@@ -89,7 +89,8 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
     if torn_bytes:
         raise CorruptBytesError("torn index entry", position=len(data) - torn_bytes)
     entries = [IndexEntry(*fields) for fields in _ENTRY.iter_unpack(data)]
-    for slot, (lower, upper) in enumerate(pairwise([IndexEntry(-1, 0), *entries])):
+    before_all = IndexEntry(-1, 0)  # no entry points at byte 0, the first offset may have one
+    for slot, (lower, upper) in enumerate(pairwise([before_all, *entries])):
         if not (lower.relative_offset < upper.relative_offset and lower.position < upper.position):
             raise CorruptBytesError("index does not ascend", position=slot * ENTRY_SIZE_BYTES)
     return entries

@@ -206,11 +206,11 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
         return CorruptMessage(Fault.BAD_MAGIC, detail, offset, end)
     key_end = KEY_START + key_length if key_length > 0 else KEY_START
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
-    value_length = end - value_start
-    is_valid = key_length >= -1 and value_length >= 0
+    rest_bytes = value_length = end - value_start
+    is_valid = key_length >= -1 and rest_bytes >= 0
     if is_valid and dialect.has_value_length:
         (value_length,) = _LENGTH.unpack_from(frame, key_end)
-        is_valid = value_length == end - value_start or (value_length == -1 and value_start == end)
+        is_valid = rest_bytes == max(value_length, 0) and value_length >= -1
     if not is_valid:
         detail = f"key length {key_length}, but size {size}"
         if dialect.has_value_length and key_length >= -1 and value_start <= end:  # there is one

@@ -160,6 +160,7 @@ def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -
         if position == segment.file_bytes:
             return None
         is_last = following_offset is None
+        # A value may hold copies of earlier messages: only those count whose turn is still to come.
         after = whole_messages(segment.log_path, position + 1, cursor.next_offset)
         if is_last and not any(after):  # a torn tail, by the rule of recovery
             return None
