@@ -57,13 +57,14 @@ def walk(
 ) -> tuple[int, int]:
     """Follow messages up to the one with `offset`; return the position and offset reached.
 
-    `data` are the bytes of a `.log` from `start` on, which only the tracer needs. The message
-    expected at `position` in them is the one with `next_offset`. The walk passes a whole message if
-    it has the expected offset and a right checksum, because a damaged size leads into the middle of
-    a value. It stops in front of the message with `offset` or a greater one, or earlier in front of
-    anything else: damage, another offset, a message that the bytes end in. The caller decodes what
-    stands there to learn which. The walk does not look at magic: it may pass a whole message of
-    format 1, which `decode` refuses. O(bytes), for the checksums.
+    `data` are the bytes of a `.log` from `start` on; only the tracer needs `start`. Positions count
+    from the beginning of `data`. The message with `next_offset` is expected at `position`. The walk
+    passes a whole message if it has the expected offset and a right checksum, because a damaged
+    size leads into the middle of a value. It stops in front of the message with `offset` or a
+    greater one, or earlier in front of anything else: damage, another offset, a message that the
+    bytes end in. The caller decodes what stands there to learn which. The walk does not look at
+    magic: it may pass a whole message of format 1, which `decode` refuses. O(bytes), for the
+    checksums.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode
