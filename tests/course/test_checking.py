@@ -327,6 +327,30 @@ def test_answer_that_calls_itself_through_a_neighbour_fails_in_the_command(folde
 
 
 @pytest.mark.processes
+def test_method_that_calls_itself_is_the_students_own(tmp_path):
+    answer = """
+def add_to(self, slot, count, fingerprints):
+    if slot not in self._rows:
+        self._rows[slot] = [self.borders[slot], 0, 0]
+        return self.add_to(slot, count, fingerprints)
+    row = self._rows[slot]
+    row[1] += count
+    row[2] = (row[2] + fingerprints) % 2**64
+"""
+    assert told(start_lab(tmp_path, number=10), "10.2", answer)[0] == "pass"
+
+
+@pytest.mark.processes
+def test_method_that_calls_the_librarys_by_another_way_fails(tmp_path):
+    answer = """
+import sys
+def add_to(self, *given):
+    vars(sys.modules['kminilog.storage.publish.fingerprints'])['RangeSums'].add_to(self, *given)
+"""
+    assert told(start_lab(tmp_path, number=10), "10.2", answer)[0] == "fail"
+
+
+@pytest.mark.processes
 def test_answer_may_import_a_neighbour_and_what_stands_beside_it(folder):
     line = "from kminilog.format.message import encode, CRC_END\n"
     assert told(folder, "1.1", line + HEADER)[0] == PASS

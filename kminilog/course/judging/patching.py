@@ -204,7 +204,8 @@ class StudentFunctions:
     def _guarded(self, symbol: str) -> Iterator[None]:
         """Note what goes wrong in a student's function, or that it calls what it stands in for."""
         running = self._running.symbols
-        if symbol in running:
+        # `self.NAME` inside a method is the student's own, which may call itself.
+        if symbol in running and not is_class(symbol.rpartition(".")[0]):
             self._complain(symbol, "command-takes-from-library")
             raise RecursionError(f"{symbol} calls itself through the library")
         running.add(symbol)
