@@ -83,6 +83,7 @@ def settle(leadership: Leadership, running: Collection[int]) -> Leadership:
 
     Those that are down leave the in-sync replicas, unless all would. A leader that runs stays; else
     the next in-sync replica in replica order leads, in the next epoch; none, if none runs.
+    `in_sync` is a tuple, in its order of before.
 
     >>> first = Leadership.of_new_partition((0, 1, 2))
     >>> second = settle(first, running={1, 2})
