@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.course.judging.sandbox import run_module
 from kminilog.course.material import all_labs, lab_of
+from kminilog.course.teaching import grading
 from kminilog.course.teaching.marks import COLUMNS
 from kminilog.course.teaching.submissions import submissions_in
 from kminilog.course.work_folder import WorkFolder
@@ -338,6 +340,26 @@ def test_folder_for_which_the_machine_was_too_busy_is_checked_once_more(tmp_path
     assert (second["status"], second["points"]) == ("error", "0")
     said = "the machine was too busy to check your checksum (lab 1.2): check again"
     assert second["reason"] == said
+
+
+@pytest.mark.parametrize(("busy_times", "status"), [(1, "pass"), (2, "error")])
+def test_folder_that_comes_to_the_last_limit_is_checked_once_more(
+    tmp_path, monkeypatch, busy_times, status
+):
+    folder = WorkFolder.start(LAB, tmp_path / "submissions" / "ada", "ada")
+    folder.answers_path.write_text(f"{HEADER}{CHECKSUM}")
+    begun = []
+
+    def run(*words, **limits):
+        begun.append(words)
+        if len(begun) <= busy_times:
+            raise grading.TooBusyError
+        return run_module(*words, **limits)
+
+    monkeypatch.setattr(grading, "run_module", run)
+    assert course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv").code == 0
+    first = next(iter(rows_of(tmp_path / "marks.csv").values()))
+    assert (first["status"], len(begun)) == (status, 2)
 
 
 @pytest.mark.soak

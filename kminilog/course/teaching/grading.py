@@ -17,6 +17,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,10 +105,7 @@ def _graded_apart(one: HandedIn, catalogue: Catalogue, program: str) -> list[Mar
         for name, data in files.items():
             Path(temporary, name).write_bytes(data)
         try:
-            ran = _judged_apart(one, Path(temporary), program)
-            outcomes = ran.result["outcomes"].values() if ran.result else ()
-            if any(each["said"] and each["said"][0] == TOO_BUSY for each in outcomes):
-                ran = _judged_apart(one, Path(temporary), program)
+            ran = _judged_at_most_twice(one, Path(temporary), program)
         except TooBusyError:
             why = CatalogueSentence("folder-too-busy", {"lab": str(one.lab.number)})
             return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
@@ -121,6 +119,16 @@ def _graded_apart(one: HandedIn, catalogue: Catalogue, program: str) -> list[Mar
         return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
     told = ran.result
     return [_full_mark(one.student, each, told, catalogue, digest) for each in one.lab.exercises]
+
+
+def _judged_at_most_twice(one: HandedIn, directory: Path, program: str) -> ProcessResult:
+    """Check a folder, and once more if the machine was too busy for it or for an exercise."""
+    with suppress(TooBusyError):
+        ran = _judged_apart(one, directory, program)
+        outcomes = ran.result["outcomes"].values() if ran.result else ()
+        if not any(each["said"] and each["said"][0] == TOO_BUSY for each in outcomes):
+            return ran
+    return _judged_apart(one, directory, program)
 
 
 def _judged_apart(one: HandedIn, directory: Path, program: str) -> ProcessResult:
