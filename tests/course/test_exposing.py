@@ -5,7 +5,8 @@ import pytest
 from kminilog.cli.lab.judging import PROGRAM
 from kminilog.cli.lab.texts import summary_lines
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.judging import checking
+from kminilog.course.comparing import Comparer, DifferenceError
+from kminilog.course.judging import checking, exposing
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.teaching.grading import judged as graded
@@ -104,6 +105,15 @@ def test_input_on_which_right_answers_differ_is_named_and_gives_no_points(tmp_pa
     assert sentence_of(outcome) == (
         "input 2: right answers differ there, the function promises nothing for it"
     )
+
+
+def test_input_that_the_text_excludes_is_named(monkeypatch):
+    checks = {"precondition_2": lambda message: message != bytes(17)}
+    monkeypatch.setattr(exposing, "checks_of", lambda lab: checks)
+    with pytest.raises(DifferenceError) as found:
+        exposing.expose(Comparer(), exercise_of("1.9"), [(bytes(34),), (bytes(17),)])
+    assert found.value.name == "input-excluded"
+    assert found.value.values == {"number": "2", "target": "1.2"}
 
 
 @pytest.mark.processes

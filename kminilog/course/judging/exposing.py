@@ -3,9 +3,10 @@
 Each input is the tuple of the arguments of one call. The library's function, every right answer of
 the course and every wrong one get it. A wrong answer is exposed by an input on which it gives
 another answer than the library, or another type, or raises an error, or does not end. An input on
-which a right answer differs from the library, or the library itself breaks, is none: the function
-promises nothing there. ValueError and kminilog's own errors are answers, too: they refuse the
-input. Source: ours; the idea, for tests of students, is that of Examplar.
+which a right answer differs from the library, or the library itself breaks, is none, nor is one
+that `precondition_N` of the checks excludes: the function promises nothing there. ValueError and
+kminilog's own errors are answers, too: they refuse the input. Source: ours; the idea, for tests of
+students, is that of Examplar.
 """
 
 import copy
@@ -70,6 +71,10 @@ def expose(compare: Comparer, exercise: Exercise, inputs: Any) -> None:
     compare.at_most(f"inputs of {name}", len(inputs), MOST_INPUTS, None)
     trial = _Trial(exercise)
     answers = [trial.of_library(number, each) for number, each in enumerate(inputs, start=1)]
+    for number, each in enumerate(inputs, start=1):
+        if not trial.is_promised(each):
+            target = target_of(exercise).id
+            raise DifferenceError("input-excluded", number=str(number), target=target)
     for path in answers_to(target_of(exercise), RIGHT):
         try:
             right = trial.loaded(path)
@@ -103,8 +108,11 @@ class _Trial:
         self._target = target_of(exercise)
         self._library: Callable[..., Any] = library_answer(self._target.symbol)
         self._parameters = inspect.signature(self._library).parameters.values()
-        view = checks_of(lab_of(exercise.lab)).get(f"view_{exercise.number}")
+        checks = checks_of(lab_of(exercise.lab))
+        view = checks.get(f"view_{exercise.number}")
         self._view: Callable[[Any], Any] = view or (lambda value: value)
+        precondition = checks.get(f"precondition_{self._target.number}")
+        self._precondition: Callable[..., bool] = precondition or (lambda *_: True)
 
     def loaded(self, path: Path) -> Callable[..., Any]:
         """Return the function of an answer; what else it calls of the lab is the library's."""
@@ -120,6 +128,10 @@ class _Trial:
             error = given.error.__name__.lstrip("_")
             raise DifferenceError("input-invalid", number=str(number), error=error)
         return given
+
+    def is_promised(self, arguments: Sequence[Any]) -> bool:
+        """Tell if the text of the function's exercise promises an answer for an input."""
+        return self._precondition(*copy.deepcopy(arguments))
 
     def exposed(
         self, paths: Sequence[Path], inputs: Sequence[Any], answers: Sequence[_Given]

@@ -17,7 +17,9 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import wraps
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -49,8 +51,18 @@ class _EndlessError(BaseException):
     """The limit of computing is reached; no `except Exception` of a student catches it."""
 
 
-def judge(exercise: Exercise, folder: Path, answers: str) -> dict[str, Any]:
-    """Return what the unit checks say of an answer."""
+class ExcludedInputError(BaseException):
+    """A check has called an answer with an input that the text of the exercise excludes."""
+
+
+def judge(
+    exercise: Exercise, folder: Path, answers: str, *, is_of_course: bool = False
+) -> dict[str, Any]:
+    """Return what the unit checks say of an answer.
+
+    With one of the course's own answers, the check itself is judged, too: each call must keep the
+    precondition that `checks.py` states for the exercise, if it states one.
+    """
     compare = Comparer(is_secret=exercise.kind == "read")
     printed = BoundedOutput()
     began = time.process_time()
@@ -58,7 +70,7 @@ def judge(exercise: Exercise, folder: Path, answers: str) -> dict[str, Any]:
     try:
         stream = printed.as_text_stream()
         with redirect_stdout(stream), redirect_stderr(stream):
-            told["value"] = _check(exercise, folder, answers, compare)
+            told["value"] = _check(exercise, folder, answers, compare, is_of_course)
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
     except WrongKindError as wrong:
@@ -84,7 +96,9 @@ def judge(exercise: Exercise, folder: Path, answers: str) -> dict[str, Any]:
     return told | {"comparisons": compare.count, "printed": printed.kept}
 
 
-def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) -> list[Any] | None:
+def _check(
+    exercise: Exercise, folder: Path, answers: str, compare: Comparer, is_of_course: bool
+) -> list[Any] | None:
     """Run the check of an exercise; return what the parent process judges of it, if anything.
 
     That is the constant of a diagnosis if it is a plain tuple; of inputs, which wrong answers they
@@ -98,14 +112,40 @@ def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) ->
         inputs = getattr(load_answers(Path(answers)), exercise.names[0])
         expose(compare, exercise, inputs)
         return left_out_but_exposed(exercise, inputs)
-    check = checks_of(lab_of(exercise.lab))[f"exercise_{exercise.number}"]
+    checks = checks_of(lab_of(exercise.lab))
+    check = checks[f"exercise_{exercise.number}"]
     module = load_answers(Path(answers))
     lend_library_functions(module, exercise.lab, {exercise.symbol})
     if exercise.kind == "implement":
-        check(compare, getattr(module, exercise.answers[0]))
+        function = getattr(module, exercise.answers[0])
+        precondition = checks.get(f"precondition_{exercise.number}") if is_of_course else None
+        check(compare, _kept(function, precondition) if precondition else function)
     else:
         check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
     return None
+
+
+def _kept(function: Callable[..., Any], precondition: Callable[..., bool]) -> Callable[..., Any]:
+    """Return the function; ExcludedInputError if a call does not keep the precondition.
+
+    What the function calls itself with, as a method through `self`, is its own affair.
+    """
+    is_inside = False
+
+    @wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        nonlocal is_inside
+        if is_inside:
+            return function(*arguments, **named)
+        if not precondition(*arguments, **named):
+            raise ExcludedInputError(*arguments)
+        is_inside = True
+        try:
+            return function(*arguments, **named)
+        finally:
+            is_inside = False
+
+    return called
 
 
 def in_short(error: BaseException) -> str:
@@ -142,7 +182,11 @@ def main(exercise: str, folder: str, result: str, *answers: str) -> None:
     limit_resources(CPU_SECONDS * len(answers))
     if len(answers) == 1:  # of several, nobody knows whose the time was
         _raise_once()
-    told = [judge(exercise_of(exercise), Path(folder), each) for each in answers]
+    is_of_course = len(answers) > 1
+    told = [
+        judge(exercise_of(exercise), Path(folder), each, is_of_course=is_of_course)
+        for each in answers
+    ]
     Path(result).write_text(json.dumps({"told": told}), encoding="utf-8")
     os._exit(0)  # at once, whatever threads the student's code has started
 

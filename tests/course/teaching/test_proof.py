@@ -68,6 +68,12 @@ FAULTS = {
         "def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:\n    return\n",
         "1.1: its check compares nothing",
     ),
+    "check that gives what the text excludes": (
+        "checks.py",
+        "def exercise_2(",
+        "def precondition_2(message: bytes) -> bool:\n    return False\n\n\ndef exercise_2(",
+        "right/checksum_binascii.py: 1.2 is error: your checksum (lab 1.2, line ?) raised Excluded",
+    ),
     "check that accepts a wrong answer": (
         "checks.py",
         "def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:\n",
