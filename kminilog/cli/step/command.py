@@ -33,6 +33,7 @@ SCENES = {
     "sticky": "producer",
     "buffer-pool": "producer",
     "failover": "producer",
+    "acks": "producer",
     "range": "consumer",
     "rebalance": "consumer",
     "journey": "consumer",

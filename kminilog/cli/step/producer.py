@@ -1,4 +1,4 @@
-"""`step murmur2`, `sticky`, `buffer-pool`, `failover`: what they take."""
+"""`step murmur2`, `sticky`, `buffer-pool`, `failover`, `acks`: what they take."""
 
 import click
 
@@ -122,3 +122,21 @@ def failover(switch: str, on_failure: str, seed: int) -> Document:
 
     ((_, seconds),) = replayed_failovers([switch], on_failure, seed).items()
     return document(seconds, is_switch_on=switch == "on")
+
+
+@scene(
+    "acks",
+    "Let the leader die with a message, for acks 0, 1 and -1.",
+    shows="kminilog step acks --dies after-copy",
+)
+@click.option(
+    "--dies",
+    type=click.Choice(["before-copy", "after-copy"]),
+    default="before-copy",
+    help="When the leader dies: before its follower has copied the message, or after.",
+)
+def acks(dies: str) -> Document:
+    """Send the same messages with acks 0, 1 and -1, and let the leader die with one of them."""
+    from kminilog.course.steps.acks import document
+
+    return document(is_copied=dies == "after-copy")

@@ -31,6 +31,7 @@ IN_ORDER = [
     "sticky",
     "buffer-pool",
     "failover",
+    "acks",
     "range",
     "rebalance",
     "journey",
