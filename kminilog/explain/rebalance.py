@@ -17,19 +17,22 @@ from kminilog.consumer.assignor_registry import make_assignor
 from kminilog.consumer.group import PREPARING
 from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.explain.replays.rebalance import (
+    GROUP,
     HANGS,
     LEAVES,
+    OTHER_GROUP,
     SECOND_MS,
     TOPIC,
     WAKES,
     Event,
+    OtherGroup,
     RebalancePlan,
     RebalanceSecond,
 )
 from kminilog.explain.script import Script
 from kminilog.text import count
 
-STEPS = ("A second with a change", "The last second")
+STEPS = ("A second with a change", "Another group", "The last second")
 NOBODY = "-"
 MOST_STEPS = 40
 _RECENT_ROWS = 4
@@ -90,11 +93,17 @@ class Change(NamedTuple):
         return bool(self.events or self.now.read_again) or _kept(self.before) != _kept(self.now)
 
 
-def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: RebalancePlan) -> Document:
+def document(
+    seconds: Sequence[RebalanceSecond],
+    *,
+    strategy: str,
+    plan: RebalancePlan,
+    other: OtherGroup | None = None,
+) -> Document:
     """Return the step-through of a replay of at least one second, with this strategy and plan.
 
-    The last state is that of the last second. Of more than MOST_STEPS steps, those before the last
-    one are left out.
+    The last state is that of the last second. Before it comes what an `other` group reads, if one
+    did. Of more than MOST_STEPS steps, those before these are left out.
     """
     told = Script(
         __file__,
@@ -109,7 +118,7 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
         silent_for=f"{plan.session_timeout_ms / SECOND_MS:g}",
     )
     news = [change for change in _changes(seconds, plan) if change.is_news]
-    shown = news[: MOST_STEPS - 1]
+    shown = news[: MOST_STEPS - (2 if other else 1)]
     asked: set[str] = set()
     for number, change in enumerate(shown, start=1):
         before, now = change.before, change.now
@@ -137,6 +146,17 @@ def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: Rebalan
             ],
         )
         asked.add(change.question)
+    if other:
+        told.tell(
+            "Another group",
+            values=_values(seconds[-1]),
+            tables=[_groups(seconds[-1], other)],
+            picture=_readers_picture(seconds, plan),
+            group=GROUP,
+            other_group=OTHER_GROUP,
+            other=other,
+            seconds=plan.seconds,
+        )
     last, again = seconds[-1], sum(second.read_again for second in seconds)
     told.tell(
         "The last second",
@@ -209,6 +229,15 @@ def _partitions(before: RebalanceSecond, now: RebalanceSecond) -> Table:
     ]
     columns = ("partition", "reader", "read to", "committed", "uncommitted")
     return Table("Partitions at the end of this second", columns, tuple(rows), tuple(marked))
+
+
+def _groups(last: RebalanceSecond, other: OtherGroup) -> Table:
+    """Return what each group has read of each partition."""
+    rows = tuple(
+        (f"{TOPIC}-{number}", read_to, other.read_by_partition[number])
+        for number, read_to in last.read_to_by_partition.items()
+    )
+    return Table("Messages that each group has read", ("partition", GROUP, OTHER_GROUP), rows)
 
 
 def _readers_picture(seconds: Sequence[RebalanceSecond], plan: RebalancePlan) -> Picture:

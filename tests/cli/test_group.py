@@ -264,7 +264,7 @@ def test_group_demo_says_who_reads_what(kminilog):
     shown = [line.replace("→", "").split() for line in lines]
     assert ["0", "A", "joins", "Stable", "1", *"AAAA", "0"] in shown
     assert ["29", "Stable", "5", *"CCCC", "8"] in shown
-    assert "In all, 8 messages were read twice." in lines[lines.index("── step 19 of 19") + 1]
+    assert "In all, 8 messages were read twice." in lines[lines.index("── step 20 of 20") + 1]
     assert "The group answers: A-d82c07cd is no member" in " ".join(" ".join(lines).split())
     assert not kminilog.log_dir.exists()
 

@@ -28,8 +28,8 @@ def test_groups_page_command_prints_what_the_page_shows(command, output):
 
 def test_groups_page_shows_an_eager_and_a_cooperative_rebalance():
     assert [command for command, _ in SHOWN] == [
-        "kminilog step rebalance --from-step 19",
-        "kminilog step rebalance --strategy cooperative-sticky --from-step 17",
+        "kminilog step rebalance --from-step 20",
+        "kminilog step rebalance --strategy cooperative-sticky --from-step 18",
     ]
 
 

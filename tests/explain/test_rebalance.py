@@ -13,6 +13,7 @@ from kminilog.explain.replays.rebalance import (
     LEAVES,
     WAKES,
     Event,
+    OtherGroup,
     RebalancePlan,
     replay_rebalance,
 )
@@ -147,3 +148,16 @@ def test_rebalance_says_what_is_counted_in_the_seconds(strategy, partitions):
             assert oracle.numbers(step.ask.question) == begun
             assert "stopped without a commit" not in step.ask.question
     oracle.assert_one_thing_is_one(words_of(made))
+
+
+def test_rebalance_other_group_is_the_step_before_the_last():
+    plan = RebalancePlan()
+    seconds = replay(plan, "range")
+    other = OtherGroup("X", dict.fromkeys(range(4), 38), dict.fromkeys(range(4), 36), True)
+    made = document(seconds, strategy="range", plan=plan, other=other)
+    without = document(seconds, strategy="range", plan=plan)
+    assert (*made.steps[:-2], made.steps[-1]) == without.steps
+    step = made.steps[-2]
+    assert step.state.tables[0].rows == tuple((f"orders-{n}", 38, 38) for n in range(4))
+    assert {choice.answer for choice in step.ask.choices} == {"38", "0", "2", "19"}
+    assert "reads 152 messages" in step.say

@@ -17,8 +17,10 @@ from kminilog.consumer.assignor_registry import ASSIGNORS, assignor_name
 from kminilog.explain.rebalance import document
 from kminilog.explain.replays.rebalance import (
     DEFAULT_PLAN,
+    OtherGroup,
     RebalancePlan,
     RebalanceSecond,
+    read_by_other_group,
     replay_rebalance,
 )
 from kminilog.explain.text import render_short
@@ -44,13 +46,20 @@ def rebalance_options(command: Command) -> Command:
     return strategy(partitions(command))
 
 
-def replayed_rebalance(strategy: str, plan: RebalancePlan, seed: int) -> list[RebalanceSecond]:
-    """Return all seconds of a replay; a user's own strategy may be in the current directory."""
+def replayed_rebalance(
+    strategy: str, plan: RebalancePlan, seed: int
+) -> tuple[list[RebalanceSecond], OtherGroup]:
+    """Return all seconds of a replay, and what another group then reads.
+
+    A user's own strategy may be in the current directory.
+    """
     look_in_current_directory()
     with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
         chance = random.Random(seed)
-        seconds = replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan)
-        return list(interruptible(seconds))
+        replay = replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan)
+        seconds = list(interruptible(replay))
+        other = read_by_other_group(Path(path), strategy=strategy, chance=chance, plan=plan)
+        return seconds, other
 
 
 @click.command("demo", epilog=example("kminilog group demo --strategy cooperative-sticky"))
@@ -60,7 +69,7 @@ def replayed_rebalance(strategy: str, plan: RebalancePlan, seed: int) -> list[Re
 def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
     """Replay three members that join, leave and hang, and show who reads what."""
     plan = DEFAULT_PLAN._replace(partitions=partitions)
-    seconds = replayed_rebalance(strategy, plan, seed)
+    seconds, other = replayed_rebalance(strategy, plan, seed)
     whole = {
         "strategy": strategy,
         "seconds": [_fields(second) for second in seconds],
@@ -71,7 +80,7 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
         whole,
         as_json,
         lambda _: render_short(
-            document(seconds, strategy=strategy, plan=plan), arguments, width=width()
+            document(seconds, strategy=strategy, plan=plan, other=other), arguments, width=width()
         ),
     )
 

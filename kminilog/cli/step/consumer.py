@@ -45,7 +45,8 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     from kminilog.explain.rebalance import document
 
     plan = DEFAULT_PLAN._replace(partitions=partitions)
-    return document(replayed_rebalance(strategy, plan, seed), strategy=strategy, plan=plan)
+    seconds, other = replayed_rebalance(strategy, plan, seed)
+    return document(seconds, strategy=strategy, plan=plan, other=other)
 
 
 @scene(

@@ -13,6 +13,7 @@ The group's file is real, the time is simulated. Source: S1 4 (rebalance); Kafka
 delivery.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, 
 from kminilog.format.names import TopicPartition
 
 GROUP = "readers"
+OTHER_GROUP = "archive"
 TOPIC = "orders"
 SECOND_MS = 1_000
 
@@ -86,11 +88,24 @@ class RebalanceSecond(NamedTuple):
     committed_by_partition: dict[int, int]
 
 
+class OtherGroup(NamedTuple):
+    """What another group has read of each partition, and where the first group was meanwhile.
+
+    `is_untouched` tells if the first group is the same as before, as its file has it.
+    """
+
+    member: str
+    read_by_partition: dict[int, int]
+    committed_by_partition: dict[int, int]
+    is_untouched: bool
+
+
 class _Reader:
     """A member and what it reads: one object is one process, in the replay."""
 
     def __init__(self, coordinator: Coordinator, settings: GroupSettings, clock: Clock) -> None:
         self.name = settings.client_id
+        self._group = settings.group
         self.is_hanging = False
         self.positions: dict[TopicPartition, int] = {}
         self._coordinator = coordinator
@@ -113,10 +128,10 @@ class _Reader:
 
     def _commit(self, partitions: Sequence[TopicPartition]) -> None:
         offsets = {partition: self.positions[partition] for partition in partitions}
-        self._coordinator.commit(GROUP, offsets, self.member.membership)
+        self._coordinator.commit(self._group, offsets, self.member.membership)
 
     def _take_over(self, partitions: Sequence[TopicPartition]) -> None:
-        committed = self._coordinator.committed(GROUP)
+        committed = self._coordinator.committed(self._group)
         self.positions |= {partition: committed.get(partition, 0) for partition in partitions}
 
     def _give_up(self, partitions: Sequence[TopicPartition]) -> None:
@@ -136,9 +151,7 @@ def replay_rebalance(
     Raises SettingError or PluginError if the strategy is unknown.
     """
     clock = ManualClock()
-    coordinator = Coordinator(
-        path, lambda: {TOPIC: plan.partitions}, lambda topic: None, clock=clock, chance=chance
-    )
+    coordinator = _coordinator(path, plan, clock, chance)
     readers: dict[str, _Reader] = {}
     seen: set[tuple[TopicPartition, int]] = set()
     read_to = dict.fromkeys(range(plan.partitions), 0)
@@ -148,14 +161,7 @@ def replay_rebalance(
         error = ""
         for event in events:
             if event.what == JOINS:
-                settings = GroupSettings(
-                    group=GROUP,
-                    strategy=strategy,
-                    session_timeout_ms=plan.session_timeout_ms,
-                    heartbeat_interval_ms=plan.heartbeat_interval_ms,
-                    client_id=event.member,
-                    instance_id=None,
-                )
+                settings = _settings(GROUP, event.member, strategy, plan)
                 readers[event.member] = _Reader(coordinator, settings, clock)
             else:
                 error = _carry_out(event, readers) or error
@@ -177,6 +183,45 @@ def replay_rebalance(
         yield _seen_at(second, events, coordinator, readers, plan)._replace(
             read_again=again, error=error, read_to_by_partition=dict(read_to)
         )
+
+
+def read_by_other_group(
+    path: Path, *, strategy: str, chance: Chance, plan: RebalancePlan = DEFAULT_PLAN
+) -> OtherGroup:
+    """Let one member of another group read all, in the same `path` after a replay."""
+    clock = ManualClock(plan.seconds * SECOND_MS)
+    coordinator = _coordinator(path, plan, clock, chance)
+    before = coordinator.describe(GROUP)
+    reader = _Reader(coordinator, _settings(OTHER_GROUP, "X", strategy, plan), clock)
+    reader.member.keep((TOPIC,))
+    read = Counter(partition.partition for partition, _ in reader.read_to(plan.seconds))
+    reader.commit()
+    after = coordinator.describe(GROUP)
+    committed = {partition.partition: offset for partition, offset in after.committed.items()}
+    numbers = range(plan.partitions)
+    return OtherGroup(
+        reader.name,
+        {n: read[n] for n in numbers},
+        {n: committed.get(n, 0) for n in numbers},
+        is_untouched=before == after,
+    )
+
+
+def _coordinator(path: Path, plan: RebalancePlan, clock: Clock, chance: Chance) -> Coordinator:
+    return Coordinator(
+        path, lambda: {TOPIC: plan.partitions}, lambda topic: None, clock=clock, chance=chance
+    )
+
+
+def _settings(group: str, member: str, strategy: str, plan: RebalancePlan) -> GroupSettings:
+    return GroupSettings(
+        group=group,
+        strategy=strategy,
+        session_timeout_ms=plan.session_timeout_ms,
+        heartbeat_interval_ms=plan.heartbeat_interval_ms,
+        client_id=member,
+        instance_id=None,
+    )
 
 
 def _carry_out(event: Event, readers: dict[str, _Reader]) -> str:

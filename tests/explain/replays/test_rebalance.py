@@ -1,5 +1,6 @@
 """Members come, go and hang: what the replay shows is what the rules say."""
 
+import json
 from random import Random
 
 import pytest
@@ -13,6 +14,7 @@ from kminilog.explain.replays.rebalance import (
     Event,
     RebalancePlan,
     RebalanceSecond,
+    read_by_other_group,
     replay_rebalance,
 )
 
@@ -131,3 +133,17 @@ def test_replay_is_the_same_each_time(tmp_path):
 def test_replay_with_no_such_strategy_is_an_error(tmp_path, strategy, error):
     with pytest.raises(error):
         replay(tmp_path, strategy=strategy)
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_other_group_reads_all_and_leaves_the_first_one_alone(tmp_path, strategy):
+    (*_, last) = replay_rebalance(tmp_path, strategy=strategy, chance=Random(0))
+    file = tmp_path / ".groups" / "readers.json"
+    before = file.read_bytes()
+    other = read_by_other_group(tmp_path, strategy=strategy, chance=Random(1))
+    assert file.read_bytes() == before
+    assert other.is_untouched
+    assert other.read_by_partition == dict.fromkeys(range(4), 38)
+    assert other.committed_by_partition == last.committed_by_partition
+    committed = json.loads((tmp_path / ".groups" / "archive.json").read_text())
+    assert "38" in json.dumps(committed)
