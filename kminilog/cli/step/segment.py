@@ -19,9 +19,18 @@ _dialect_option = dialect_option(DOCUMENTED)
 @click.option(
     "--segment-bytes", type=int, default=128, metavar="N", help="Largest .log file, in bytes."
 )
+@click.option(
+    "--retention-bytes",
+    type=click.IntRange(min=0),
+    default=128,
+    metavar="N",
+    help="Bytes of the log that retention keeps at least, in the last steps.",
+)
 @_dialect_option
-def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: Dialect) -> Document:
-    """Append messages one by one, and see where each goes and what new files are named.
+def append_roll(
+    messages: tuple[str, ...], segment_bytes: int, retention_bytes: int, dialect: Dialect
+) -> Document:
+    """Append messages one by one, and see where each goes; then let retention delete the oldest.
 
     Each LINE is a message; without any, ten short ones are appended.
     """
@@ -29,7 +38,7 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: Dialect)
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
     try:
-        return document(dialect, values or MESSAGES, segment_bytes)
+        return document(dialect, values or MESSAGES, segment_bytes, retention_bytes)
     except MessageTooLargeError as error:
         remedy = "give shorter lines, or raise --segment-bytes"
         raise click.UsageError(f"{error.reason}: {remedy}") from None

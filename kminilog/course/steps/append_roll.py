@@ -6,10 +6,12 @@
 
 `PartitionLog.append` writes real files; if it has rolled, the log has one more segment. Then both
 dialects stand side by side: every name comes from `Dialect.base_offset_for`, or from real files.
-Source: S1 5.1 and 5.2; Kafka: Log.maybeRoll, Log.roll.
+At the end retention deletes the oldest segments, if it is given a size.
+Source: S1 5.1 and 5.2; Kafka: Log.maybeRoll, Log.roll, Log.deleteOldSegments.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kminilog.course.steps.temporary_partition import (
     SEGMENT_COLUMNS,
@@ -29,6 +31,7 @@ from kminilog.format.message import encoded_bytes
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.retention import delete_expired, unlink_marked
 
 MESSAGES = (
     *(b"one apple", b"two pears", b"three plums", b"four dates", b"five lemons"),
@@ -39,23 +42,40 @@ INTERVAL_BYTES = 50
 STEPS = (
     *("An empty partition", "The active segment", "A message does not fit", "A new segment"),
     *("The two rules for names", "One message fills a segment", "A reader lists the log"),
+    *("What retention deletes", "The files get another name", "The files are gone"),
 )
+SegmentRow = tuple[str, int, int, int, int]
 _SHOWN_SEGMENTS = 4
 _SHOWN_ROLLS = 8
 _DOCUMENTS_OFFSET = 368_770  # the first message of S1's second segment
+
+
+class _Retained(NamedTuple):
+    """What retention did: the segments before and after, and the directory after each deletion."""
+
+    before: list[SegmentRow]
+    after: list[SegmentRow]
+    renamed: list[str]
+    unlinked: list[str]
 
 
 def document(
     dialect: Dialect = DOCUMENTED,
     messages: Sequence[bytes] = MESSAGES,
     segment_bytes: int = SEGMENT_BYTES,
+    retention_bytes: int | None = None,
 ) -> Document:
     """Return the step-through; its last table has the segments that a reader lists.
 
-    Raises MessageTooLargeError for a message that no segment can hold, SettingError for an
-    impossible `segment_bytes`, ValueError for more bytes than can be shown.
+    With `retention_bytes`, retention by size follows, and its last table has what stays. Raises
+    MessageTooLargeError for a message that no segment can hold, SettingError for an impossible
+    `segment_bytes`, ValueError for more bytes than can be shown.
     """
-    settings = TopicSettings(segment_bytes=segment_bytes, index_interval_bytes=INTERVAL_BYTES)
+    settings = TopicSettings(
+        segment_bytes=segment_bytes,
+        index_interval_bytes=INTERVAL_BYTES,
+        retention_bytes=-1 if retention_bytes is None else retention_bytes,
+    )
     told = Script(
         __file__,
         "append-roll",
@@ -79,6 +99,7 @@ def document(
             add_index(recording, segment.name + INDEX_SUFFIX, data, is_shown=False)
         reader = reader_of(log)
         listing, log_end_offset = listed_segments(reader), reader.log_end_offset
+        retained = None if retention_bytes is None else _retain(log)
 
     first = segment_name(0)
     recording.show(first + LOG_SUFFIX, 0)
@@ -160,12 +181,70 @@ def document(
         segment_count=len(listing),
         log_end_offset=log_end_offset,
     )
+    if retained:
+        _tell_retention(told, retained, settings, log_end_offset)
     return told.document()
 
 
-def _last_segments(log: PartitionLog) -> list[tuple[str, int, int, int, int]]:
+def _retain(log: PartitionLog) -> _Retained:
+    """Let retention delete segments, and then their files."""
+    before = _last_segments(log, len(log.segments()))
+    delete_expired(log, now_ms=0)
+    renamed = sorted(path.name for path in log.directory.glob("*.*"))
+    unlink_marked(log.directory, log.settings, now_ms=log.settings.file_delete_delay_ms)
+    unlinked = sorted(path.name for path in log.directory.glob("*.*"))
+    return _Retained(before, _last_segments(log, len(log.segments())), renamed, unlinked)
+
+
+def _tell_retention(
+    told: Script, retained: _Retained, settings: TopicSettings, log_end_offset: int
+) -> None:
+    total = sum(row[3] for row in retained.before)
+    deleted = [row for row in retained.before if row not in retained.after]
+    rows: list[tuple[Value, ...]] = []
+    rest = total
+    for row in retained.before:
+        rest -= row[3]
+        rows.append((row[0], row[1], row[3], rest, "goes" if row in deleted else "stays"))
+    columns = ("segment", "first offset", "log bytes", "bytes of those after it", "retention")
+    values: dict[str, Value] = {
+        "retention.bytes": settings.retention_bytes,
+        "log bytes": total,
+        "log start offset": 0,
+    }
+    told.facts |= {
+        "retention_bytes": settings.retention_bytes,
+        "total_bytes": total,
+        "rest_bytes": total - sum(row[3] for row in deleted),
+        "segments": len(retained.before),
+        "deleted": len(deleted),
+        "log_start_offset": retained.after[0][1],
+        "first_name": retained.after[0][0],
+        "delay_s": settings.file_delete_delay_ms // 1_000,
+        "log_end_offset": log_end_offset,
+    }
+    told.tell(
+        "What retention deletes",
+        values=values,
+        tables=[Table("What retention decides", columns, tuple(rows), tuple(range(len(deleted))))],
+    )
+    if not deleted:
+        return
+    for row in deleted:
+        told.recording.hide(f"{row[0]}{LOG_SUFFIX}", f"{row[0]}{INDEX_SUFFIX}")
+    values = values | {"log start offset": retained.after[0][1]}
+    left = segments_table("What a reader lists", retained.after)
+    for step, names in (
+        ("The files get another name", retained.renamed),
+        ("The files are gone", retained.unlinked),
+    ):
+        files = Table("Files in the directory", ("file",), tuple((name,) for name in names))
+        told.tell(step, values=values, tables=[files, left])
+
+
+def _last_segments(log: PartitionLog, count: int = _SHOWN_SEGMENTS) -> list[SegmentRow]:
     """Return a row of SEGMENT_COLUMNS for each of the last segments, as the writer knows them."""
-    segments = log.segments()[-_SHOWN_SEGMENTS:]
+    segments = log.segments()[-count:]
     ends = [*(segment.first_offset for segment in segments[1:]), log.log_end_offset]
     return [
         (segment.name, segment.first_offset, end, segment.size_bytes, len(segment.index))

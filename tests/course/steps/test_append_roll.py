@@ -180,3 +180,48 @@ def check_limit(made, held, limit):
             name = held[offset - 1][3]
             assert [first, last] == [min(o for o, *_, n, _ in held if n == name), offset - 1]
     assert "begins with the next message" not in " ".join(step.say for step in made.steps)
+
+
+@given(
+    dialects,
+    st.lists(st.binary(max_size=60), min_size=1, max_size=20),
+    st.integers(86, 200),
+    st.integers(1, 1_500),
+)
+def test_append_roll_retention_keeps_what_the_limit_asks_for(
+    dialect, messages, segment_bytes, retention_bytes
+):
+    made = document(dialect, messages, segment_bytes, retention_bytes)
+    listing, *_ = document(dialect, messages, segment_bytes).final.tables
+    sizes = [row[3] for row in listing.rows]
+    goes = max(n for n in range(len(sizes) + 1) if n == 0 or sum(sizes[n:]) >= retention_bytes)
+    decided = next(step for step in made.steps if step.say.startswith("Nobody deletes"))
+    said = [row[-1] for row in decided.state.tables[0].rows]
+    assert said == ["goes"] * goes + ["stays"] * (len(sizes) - goes)
+    if goes == 0:
+        assert made.steps[-1] == decided
+        return
+    assert right(decided.ask) == str(goes)
+    renamed, unlinked = (step.state.tables for step in made.steps[-2:])
+    kept = listing.rows[goes:]
+    ends = [*(row[1] for row in listing.rows), len(messages)]
+    assert made.final.values["log start offset"] == ends[goes]
+    assert unlinked[1].rows == renamed[1].rows == kept
+    names = {name for (name,) in renamed[0].rows}
+    gone = {f"{row[0]}{end}" for row in listing.rows[:goes] for end in (".log", ".index")}
+    assert {f"{name}.deleted" for name in gone} == names - {n for (n,) in unlinked[0].rows}
+    assert not gone & {name for (name,) in unlinked[0].rows}
+
+
+@pytest.mark.parametrize(("dialect", "lowest"), [(DOCUMENTED, "4"), (KAFKA, "3")])
+def test_append_roll_asks_for_the_lowest_offset_after_retention(dialect, lowest):
+    made = document(dialect, retention_bytes=200 if dialect is KAFKA else 128)
+    ask = made.steps[-2].ask
+    assert right(ask) == lowest
+    named = {choice.answer for choice in ask.choices}
+    assert named == ({"0", "3", "4", "10"} if dialect is DOCUMENTED else {"0", "3", "10"})
+
+
+def test_append_roll_retention_of_all_leaves_an_empty_segment_at_the_end():
+    (row,) = document(KAFKA, retention_bytes=0).final.tables[1].rows
+    assert row == ("00000000000000000010", 10, 10, 0, 0)
