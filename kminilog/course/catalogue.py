@@ -17,11 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kminilog.course.comparing import SENTENCE_CHARACTERS, shortened
+from kminilog.course.comparing import (
+    SENTENCE_CHARACTERS,
+    VALUE_CHARACTERS,
+    around_difference,
+    shortened,
+    shortened_error,
+)
 from kminilog.course.material import Exercise, Lab, MaterialError, beside_labs, lab_of
 
 DEFAULT_LANGUAGE = "en"
-_SHORTEST = 8
 _ARGUMENT = re.compile(r"\([^…]")  # something of it is left
 
 
@@ -70,26 +75,37 @@ class Catalogue:
         return str(found).format(**values)
 
     def sentence(self, name: str, values: Mapping[str, str]) -> str:
-        """Return the sentence of that name about an answer, at most 100 characters long.
+        """Return the sentence of that name about an answer, in 100 characters if that can be.
 
-        If it is too long, the call loses its end, then the longest value. A call of which nothing
-        is left but the name is left out where the sentence can do without.
+        If it is too long, two values show what surrounds their first difference, then the call
+        loses its last arguments. Without any it is left out, if the sentence can do without. Then
+        an error loses what it quotes. A name is never cut: it says what to do.
         """
+        shown = dict(values)
+
+        def excess() -> int:
+            return len(self.whole_sentence(name, shown)) - SENTENCE_CHARACTERS
+
+        if "expected" in shown:
+            room = SENTENCE_CHARACTERS
+            while excess() > 0 and room >= VALUE_CHARACTERS:
+                both = around_difference(values["got"], values["expected"], room)
+                shown["got"], shown["expected"] = both
+                room -= 1
+        elif "got" in shown and excess() > 0:
+            shown["got"] = shortened(values["got"], len(values["got"]) - excess())
+        if "call" in shown and excess() > 0:
+            shown["call"] = shortened(values["call"], len(values["call"]) - excess())
+            if name.endswith("-in") and not _ARGUMENT.search(shown["call"]):
+                return self.sentence(name.removesuffix("-in"), values)
+        if "error" in shown and excess() > 0:
+            shown["error"] = shortened_error(values["error"])
+        return self.whole_sentence(name, shown)
+
+    def whole_sentence(self, name: str, values: Mapping[str, str]) -> str:
+        """Return the sentence of that name about an answer, with all that its values say."""
         template = str(_part(self.language, "sentences").get(name) or _english()["sentences"][name])
-        shown = {each: shortened(value, SENTENCE_CHARACTERS) for each, value in values.items()}
-        while len(text := template.format(**shown)) > SENTENCE_CHARACTERS:
-            used = [each for each in shown if f"{{{each}}}" in template]
-            longest = max(used, key=lambda each: len(shown[each]))
-            if "call" in used and len(shown["call"]) > _SHORTEST:
-                less = shortened(shown["call"], len(shown["call"]) - 1)
-                if "(" not in shown["call"] or _ARGUMENT.search(less):
-                    longest = "call"
-                elif name.endswith("-in"):
-                    return self.sentence(name.removesuffix("-in"), values)
-            if len(shown[longest]) < _SHORTEST:
-                return text
-            shown[longest] = shortened(shown[longest], len(shown[longest]) - 1)
-        return text
+        return template.format(**values)
 
     def title(self, lab: Lab) -> str:
         """Return the title of a lab."""

@@ -3,8 +3,9 @@
 A check calls a `Comparer` as often as it likes. The first comparison that does not hold ends the
 check: it raises `DifferenceError`. The code of a misconception is in it only if the student's
 function gave exactly the value to which that misconception leads, and no other that is known leads
-to the same value, the right one included. Values that are long are shown around their first
-difference. Source: ours; the idea of naming wrong values is that of Examplar.
+to the same value, the right one included. What is found is kept whole; a sentence shows of long
+values what is around their first difference. Source: ours; the idea of naming wrong values is that
+of Examplar.
 """
 
 import re
@@ -14,13 +15,13 @@ from functools import partial
 from typing import Any
 
 SENTENCE_CHARACTERS = 100
-_VALUE_CHARACTERS = 28
+VALUE_CHARACTERS = 28
+_MOST_CHARACTERS = 4000  # of a value that is said whole: a student's may have a million
 _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
-_OTHER_CHARACTERS = 58  # of a sentence that names answer, exercise, line and call
-_LEAST_OF_CALL = 20
 _HEX = re.compile("[0-9a-f]+")
+_NAME = re.compile(r"\b[A-Za-z_][\w.]{0,59}\b\(?")  # what is longer is a value
+_QUOTED = re.compile(r"""(['"])((?:(?!\1).)*)\1""")
 _CLOSING = "'\")]}"
-_UNDEFINED = " is not defined"
 
 
 class DifferenceError(Exception):
@@ -217,16 +218,18 @@ def as_text(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-def short(value: Any, characters: int = _VALUE_CHARACTERS) -> str:
-    """Return the beginning of a value as text.
+def short(value: Any) -> str:
+    """Return a value as text, of a very long one the beginning.
 
-    >>> short(bytes(40))
-    '000000000000000000000000000…'
+    >>> short(b"abc"), len(short(bytes(10**6)))
+    ('616263', 4000)
     """
-    return shortened(as_text(value), characters)
+    return shortened(as_text(value), _MOST_CHARACTERS)
 
 
-def around_difference(got: str, expected: str) -> tuple[str, str]:
+def around_difference(
+    got: str, expected: str, characters: int = VALUE_CHARACTERS
+) -> tuple[str, str]:
     """Return two texts that differ, each from shortly before the first difference on.
 
     `…` is what is left out; of bytes, `[20:]` says which is the first one that is shown.
@@ -237,7 +240,7 @@ def around_difference(got: str, expected: str) -> tuple[str, str]:
     ('[28:] 000000000021', '[28:] 000000000012')
     """
     texts = got, expected
-    if max(map(len, texts)) <= _VALUE_CHARACTERS:
+    if max(map(len, texts)) <= characters:
         return texts
     pairs = enumerate(zip(got, expected, strict=False))
     place = next((n for n, (one, other) in pairs if one != other), min(map(len, texts)))
@@ -246,42 +249,65 @@ def around_difference(got: str, expected: str) -> tuple[str, str]:
     if start and all(_HEX.fullmatch(text) for text in texts):
         start -= start % 2
         left_out = f"[{start // 2}:] "
-    got, expected = (shortened(left_out + text[start:], _VALUE_CHARACTERS) for text in texts)
+    elif name := _name_at(got, start):
+        start = name.start()
+    # The difference is shown, however long the name is that stands before it.
+    characters = max(characters, place - start + _BEFORE_CHARACTERS)
+    got, expected = (shortened(left_out + text[start:], characters) for text in texts)
     return got, expected
 
 
 def shortened(text: str, characters: int) -> str:
     """Return a text, or its beginning and `…`; a quote or a bracket at its end stays there.
 
+    A name is whole or left out, that of a function at the beginning is always there.
+
     >>> shortened("encode(1, 2)", 10), shortened("take(17): 0 available", 16)
-    ('encode(1…)', 'take(17): 0 ava…')
-    >>> shortened("NameError: name 'RetriableError' is not defined", 40)
-    "NameError: name 'Retria…' is not defined"
+    ('encode(1…)', 'take(17): 0 …')
+    >>> shortened("IndexEntry(relative_offset=3)", 20), shortened("encode(1, 2)", 4)
+    ('IndexEntry(…)', 'encode(…)')
     """
     if len(text) <= characters:
         return text
-    if text.endswith(_UNDEFINED) and characters > 2 * len(_UNDEFINED):
-        return shortened(text.removesuffix(_UNDEFINED), characters - len(_UNDEFINED)) + _UNDEFINED
     end = f"…{text[-1]}" if text[-1] in _CLOSING else "…"
-    return text[: characters - len(end)] + end
+    place = max(characters - len(end), 0)
+    if name := _name_at(text, place):
+        place = name.start() or name.end()
+    return text[:place] + end
+
+
+def shortened_error(text: str) -> str:
+    """Return the text of an error: values that it quotes lose their ends, and names do not.
+
+    >>> shortened_error("ValueError: '" + "key " * 20 + "' is no partition_of_the_message")
+    "ValueError: 'key key key key key key …' is no partition_of_the_message"
+    """
+
+    def less(quoted: re.Match[str]) -> str:
+        is_name = _NAME.fullmatch(quoted[2])
+        return quoted[0] if is_name else shortened(quoted[0], VALUE_CHARACTERS)
+
+    return shortened(_QUOTED.sub(less, text), 2 * SENTENCE_CHARACTERS)
+
+
+def _name_at(text: str, place: int) -> re.Match[str] | None:
+    """Return the name that a cut at a place would break; bytes in hex are none."""
+    for each in _NAME.finditer(text):
+        if each.start() < place < each.end() and not _HEX.fullmatch(each[0]):
+            return each
+    return None
 
 
 def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the name of a sentence that also says which call it was, and the values in it.
 
-    Without a call the name stays what it is. A call that is too long loses its end.
+    Without a call the name stays what it is.
     """
-    if "(" not in call:
-        return name, dict(values)
-    room = SENTENCE_CHARACTERS - _OTHER_CHARACTERS - sum(map(len, values.values()))
-    room = max(room, _LEAST_OF_CALL)
-    return f"{name}-in", {**values, "call": shortened(call, room)}
+    return (f"{name}-in", {**values, "call": call}) if "(" in call else (name, dict(values))
 
 
 def _differs(call: str, got: str, expected: str, code: str | None) -> DifferenceError:
-    got, expected = around_difference(got, expected)
-    room = SENTENCE_CHARACTERS - len(f" gave {got}, expected {expected}")
-    call = shortened(call, room)
+    got, expected = around_difference(got, expected, _MOST_CHARACTERS)
     return DifferenceError("differs", code, call=call, got=got, expected=expected)
 
 

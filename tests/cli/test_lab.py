@@ -146,7 +146,9 @@ def test_json_is_by_the_schema_and_says_what_the_text_says(tmp_path):
         assert (each["reason"] is None) == (each["status"] == "pass")
         code = f"{each['reason_code']}: " if each["reason_code"] else ""
         if each["reason"]:
-            assert lines[1] == f"{code}{each['reason']}"
+            short = lines[1].partition("…")[0]  # JSON is whole
+            assert short
+            assert f"{code}{each['reason']}".startswith(short)
         if each["breaks"]:
             assert lines[3] == f"In a real system: {each['breaks']}"
         if each["status"] in ("fail", "error", "timeout"):

@@ -138,8 +138,8 @@ def test_long_values_are_shown_around_their_first_difference(call, language):
 def test_texts_of_a_check_are_shown_around_their_first_difference_too():
     with pytest.raises(DifferenceError) as found:
         Comparer().holds(False, "f()", "=" * 50 + "1", "=" * 50 + "2")
-    assert found.value.values["got"] == "…==========1"
-    assert found.value.values["expected"] == "…==========2"
+    sentence = Catalogue("en").sentence(found.value.name, found.value.values)
+    assert sentence == "f() gave …==========1, expected …==========2"
 
 
 def give(value):

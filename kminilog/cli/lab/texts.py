@@ -32,7 +32,7 @@ def outcome_json(outcome: ExerciseOutcome, catalogue: Catalogue) -> dict[str, An
         "points": outcome.points,
         "max_points": exercise.points,
         "reason_code": outcome.code,
-        "reason": _sentence(outcome, catalogue) or None,
+        "reason": _sentence(outcome, catalogue, is_whole=True) or None,
         "breaks": breaks,
         "see": exercise.see or None,
         "seconds": round(outcome.seconds, 3),
@@ -64,7 +64,7 @@ def outcome_lines(
 def _trouble(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_verbose: bool) -> Iterator[str]:
     exercise = outcome.exercise
     says, breaks = _reason(outcome, catalogue)
-    sentence = _sentence(outcome, catalogue)
+    sentence = _sentence(outcome, catalogue, is_whole=is_verbose)
     yield _INDENT + (f"{outcome.code}: {sentence}" if outcome.code else sentence)
     if says:
         yield _INDENT + says
@@ -74,7 +74,7 @@ def _trouble(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_verbose: bool
         yield from (f"{_INDENT}  {line}" for line in outcome.printed.splitlines()[:20])
     if is_verbose and outcome.traceback:
         yield from (f"{_INDENT}  {line}" for line in outcome.traceback.splitlines())
-    elif outcome.traceback and "…" in sentence:
+    elif sentence != _sentence(outcome, catalogue, is_whole=True):
         yield _INDENT + catalogue.say("shortened")
     yield _INDENT + catalogue.say("help", see=exercise.see, exercise=exercise.id)
 
@@ -144,11 +144,13 @@ def engine_lines(rooms: Sequence[Room], catalogue: Catalogue) -> Iterator[str]:
         yield line.replace("\xa0", " ")  # a mark stays beside its name
 
 
-def _sentence(outcome: ExerciseOutcome, catalogue: Catalogue) -> str:
+def _sentence(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_whole: bool = False) -> str:
     if outcome.status == TODO:
         name = "not-predicted" if outcome.exercise.kind == "predict" else "todo"
         return catalogue.say(name, exercise=outcome.exercise.id)
-    return catalogue.sentence(*outcome.said) if outcome.said else ""
+    if outcome.said is None:
+        return ""
+    return (catalogue.whole_sentence if is_whole else catalogue.sentence)(*outcome.said)
 
 
 def _reason(outcome: ExerciseOutcome, catalogue: Catalogue) -> tuple[str | None, str | None]:

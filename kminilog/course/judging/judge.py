@@ -29,7 +29,7 @@ from kminilog.course.comparing import (
     DifferenceError,
     WrongKindError,
     name_call,
-    shortened,
+    short,
 )
 from kminilog.course.judging.exposing import expose, left_out_but_exposed
 from kminilog.course.judging.limits import (
@@ -43,7 +43,6 @@ from kminilog.course.judging.patching import lend_library_functions, load_answer
 from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of
 
 IMPORTS_REFERENCE = "imports-reference"
-_ERROR_CHARACTERS = 60
 _SECONDS_TO_END = 1
 
 
@@ -149,10 +148,10 @@ def _kept(function: Callable[..., Any], precondition: Callable[..., bool]) -> Ca
 
 
 def in_short(error: BaseException) -> str:
-    """Return the type of an error, and the beginning of its text."""
-    text = " ".join(str(error).split())
+    """Return the type of an error and its text, in one line."""
+    text = " ".join(short(error).split())
     name = type(error).__name__
-    return f"{name}: {shortened(text, _ERROR_CHARACTERS)}" if text else name
+    return f"{name}: {text}" if text else name
 
 
 def line_in(error: BaseException, answers: str) -> int | None:
