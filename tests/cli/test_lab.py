@@ -12,7 +12,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fcntl import ioctl
 from functools import partial
 from pathlib import Path
@@ -75,6 +75,14 @@ def spawned(*words: str, **names: str) -> Run:
         [*PROGRAM, "lab", *words], env=environment() | names, capture_output=True, text=True
     )
     return Run(done.returncode, done.stdout, done.stderr)
+
+
+def starter_with(answers: str, number: int = 1, *, without: Sequence[str] = ()) -> str:
+    """Return the starter of a lab with some answers below: a file that a student has begun."""
+    starter = (lab_of(number).folder / "starter.py").read_text()
+    for name in without:
+        starter = starter.replace(f"def {name}(", f"def _{name}(")
+    return f"{starter}\n\n{answers}"
 
 
 def test_name_in_chinese_stands_beside_its_bytes():
@@ -692,9 +700,9 @@ def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
 
 @pytest.mark.processes
 def test_run_says_whose_functions_it_runs_and_hands_the_exit_code_on(tmp_path):
-    start_lab(tmp_path, HEADER + CHECKSUM.replace("16", "18"))
+    start_lab(tmp_path, starter_with(HEADER + CHECKSUM.replace("16", "18")))
     Path("lines.txt").write_text("a\nb\n")
-    banner = "kminilog runs on your functions: header; all else is the library's\n"
+    banner = "not yours: 1.2 fails\nkminilog runs on your functions: header; all else is the library's\n"
     created = spawned("run", "1", "--", "topic", "create", "t", "--partitions", "1")
     assert (created.code, created.err) == (0, banner)
     produced = spawned("run", "1", "--", "produce", "t", "lines.txt", "--json")
@@ -716,12 +724,12 @@ def test_run_without_a_passing_function_says_so(tmp_path):
 
 @pytest.mark.processes
 def test_run_all_swaps_in_what_passes_in_all_folders_below(tmp_path):
-    start_lab(tmp_path / "term", HEADER + CHECKSUM.replace("16", "18"))
+    start_lab(tmp_path / "term", starter_with(HEADER + CHECKSUM))
     name = "def segment_name(base_offset):\n    return f'{base_offset:020}'\n"
-    start_lab(tmp_path / "term", name, 2)
+    start_lab(tmp_path / "term", starter_with(name, 2), 2)
     all_of_them = len(decisions())
     ran = spawned("run", "all", "--", "demo", "--documents")
-    banner = f"2 of {all_of_them} decisions of the engine are yours; all else is the library's\n"
+    banner = f"3 of {all_of_them} decisions of the engine are yours; all else is the library's\n"
     assert (ran.code, ran.err) == (0, banner)
     assert "offset           = 368776\n" in ran.out
     os.chdir(tmp_path / "term" / "02_segment")  # the folders beside it count as well
@@ -731,6 +739,47 @@ def test_run_all_swaps_in_what_passes_in_all_folders_below(tmp_path):
     left_out = f"{tmp_path / 'zz' / '01_message'} is left out: another folder of the same lab"
     said = f"{left_out} comes first\n"
     assert spawned("run", "all", "--", "step", "list").err == said + banner
+
+
+NOT_YOURS = f"""\
+{HEADER}
+{CHECKSUM.replace("16", "18")}
+def content(dialect, key, value, *, attributes=0):
+    return key.no_such_attribute
+
+from kminilog.format.message import decode
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("which", ["1", "all"])
+def test_run_names_what_it_leaves_out_and_runs_it_only_anyway(tmp_path, which):
+    start_lab(tmp_path, starter_with(NOT_YOURS, without=["decode"]))
+    words = ["--", "--debug", "find", "t-0", "0"]
+    run_module("kminilog", "topic", "create", "t", "--partitions", "1", folder=tmp_path)
+    (tmp_path / "lines.txt").write_text("a")
+    run_module("kminilog", "produce", "t", "lines.txt", folder=tmp_path)
+    ran = spawned("run", which, *words)
+    assert ran.code == 0
+    assert ran.err.startswith("not yours: 1.2 fails; 1.3 has an error; 1.4 has an error\n")
+    ran = spawned("run", which, "--anyway", *words)
+    assert ran.err.startswith(
+        "not yours: 1.4 has an error\nyours all the same: 1.2 fails; 1.3 has an error\n"
+    )
+    assert ran.code == 2  # by the wrong checksum of 1.2 each message is damaged
+    assert "crc" in ran.err
+
+
+@pytest.mark.processes
+def test_run_names_a_file_that_python_cannot_read(tmp_path):
+    start_lab(tmp_path, HEADER)
+    start_lab(tmp_path, "x = 1\ndef f(:\n", 2)
+    for anyway in ([], ["--anyway"]):
+        ran = spawned("run", "all", *anyway, "--", "step", "list")
+        assert ran.code == 0
+        assert "lab 2: answers.py, line 2: invalid syntax" in ran.err
+        assert ran.err.count("lab 2") == 1
+    assert "lab 2: answers.py, line 2" in spawned("run", "2", "--", "step", "list").err
 
 
 @pytest.mark.processes
@@ -743,7 +792,7 @@ def test_run_all_without_a_folder_says_how_to_begin(tmp_path):
 @pytest.mark.processes
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_run_hands_signals_on(tmp_path, number, code):
-    start_lab(tmp_path, HEADER)
+    start_lab(tmp_path, starter_with(HEADER))
     subprocess.run([*PROGRAM, "topic", "create", "t", "--partitions", "1"], check=True)
     words = ["lab", "run", "1", "--", "produce", "t"]
     with Process(

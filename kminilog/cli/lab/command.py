@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 
 from kminilog.cli.lab.helping import hint, predict, solution
-from kminilog.cli.lab.judging import check_command, run, watch
+from kminilog.cli.lab.judging import check_command, watch
 from kminilog.cli.lab.options import course_options, folder_of
+from kminilog.cli.lab.running import run
 from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_lines, write_table

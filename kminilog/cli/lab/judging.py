@@ -1,4 +1,4 @@
-"""`lab check`, `watch` and `run`: the student's functions at work.
+"""`lab check` and `watch`: what the library says of the student's functions.
 
 `judged` waits for the processes that judge, in a thread. No signal is raised there: one that is
 raised in `Popen.wait` can leave a lock of Python's taken, and the command never ends. `watch` looks
@@ -8,9 +8,7 @@ are no keys: it goes on until the exercise passes, then to the next. Source: our
 key is pressed is what learners of other courses asked for.
 """
 
-import json
 import select
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -32,7 +30,6 @@ from kminilog.cli.lab.texts import (
 )
 from kminilog.cli.shared.interrupts import (
     check_interrupt,
-    interrupted_exit_code,
     interruptible_wait,
     is_interrupted,
 )
@@ -49,12 +46,9 @@ from kminilog.cli.shared.output import (
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check, starts_spark
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
-from kminilog.course.judging.patching import NO_RESULT
-from kminilog.course.judging.sandbox import end_all, environment_of_package
-from kminilog.course.material import Exercise, lab_of
-from kminilog.course.teaching.decisions import decisions
-from kminilog.course.work_folder import WorkFolder, folders_below, number_around
-from kminilog.text import printable
+from kminilog.course.judging.sandbox import end_all
+from kminilog.course.material import Exercise
+from kminilog.course.work_folder import WorkFolder, number_around
 
 NOT_YET = 1
 PROGRAM = "kminilog"
@@ -94,7 +88,7 @@ def check_command(
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in outcomes:
-            _keep(folder, each)
+            keep(folder, each)
     else:
         _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
     return (
@@ -102,14 +96,14 @@ def check_command(
     )
 
 
-def _keep(folder: WorkFolder, outcome: ExerciseOutcome) -> bool:
+def keep(folder: WorkFolder, outcome: ExerciseOutcome) -> bool:
     """Keep if an exercise passes, or no longer does; tell if a pass is news."""
-    _forget_unless_passed(folder, outcome)
+    forget_unless_passed(folder, outcome)
     is_passed = outcome.status == PASS and outcome.exercise.is_graded
     return is_passed and folder.pass_exercise(outcome.exercise)
 
 
-def _forget_unless_passed(folder: WorkFolder, outcome: ExerciseOutcome) -> None:
+def forget_unless_passed(folder: WorkFolder, outcome: ExerciseOutcome) -> None:
     """Forget a pass if the answer does not pass any more, as far as the machine could tell."""
     if outcome.status != PASS and not outcome.is_too_busy:
         folder.forget_pass(outcome.exercise)
@@ -130,7 +124,7 @@ def _show(
     if folder.are_checks_changed:
         write_line("  " + catalogue.say("checks-changed"))
     for outcome in outcomes:
-        is_new = _keep(folder, outcome)
+        is_new = keep(folder, outcome)
         write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
     write_lines(summary_lines(folder, outcomes, catalogue, walk))
 
@@ -200,57 +194,6 @@ def _watch_one(
                 take_answer(folder, exercise, choices[int(key) - 1], catalogue)
                 write_lines(next_lines(folder.lab, folder.done, catalogue, waiting))
             flush()
-
-
-@click.command(
-    "run",
-    context_settings={"ignore_unknown_options": True},
-    epilog=example("kminilog lab run 1 -- topic list"),
-)
-@click.argument("lab", metavar="N|all")
-@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
-@course_options
-def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
-    """Run any command on the functions of yours that pass: of lab N, or of all labs."""
-    if lab == "all":
-        folders, others = folders_below(Path.cwd())
-        for place in others:
-            complain(catalogue.say("folder-left-out", folder=printable(place)))
-    else:
-        folders = [folder_of(lab_of(lab))]
-    if not folders:
-        raise click.UsageError(catalogue.say("no-progress"))
-    answers: list[tuple[str, int, list[str]]] = []
-    for folder in folders:
-        exercises = [each for each in folder.lab.exercises if each.symbol]
-        outcomes = judged(partial(check, folder, exercises, PROGRAM))
-        for each in outcomes:
-            _forget_unless_passed(folder, each)
-        mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
-        answers.append((str(folder.answers_path), folder.lab.number, mine))
-    names = [symbol.rpartition(".")[2] for *_, mine in answers for symbol in mine]
-    if lab == "all":
-        complain(catalogue.say("banner-all", mine=len(names), all=len(decisions())))
-    elif names:
-        complain(catalogue.say("banner", names=", ".join(names)))
-    else:
-        complain(catalogue.say("banner-none"))
-    flush()
-    command = [sys.executable, "-P", "-m", "kminilog.course.judging.patched"]
-    return _run_in_foreground([*command, PROGRAM, NO_RESULT, json.dumps(answers), *words])
-
-
-def _run_in_foreground(command: list[str]) -> int:
-    """Run a process that gets our signals, and return its exit code, as a shell tells it."""
-    with subprocess.Popen(command, env=environment_of_package()) as process:
-        try:
-            with interruptible_wait():
-                code = process.wait()
-        except KeyboardInterrupt:  # the terminal sends Ctrl-C to both of us, SIGTERM goes to one
-            process.send_signal(interrupted_exit_code() - 128)
-            process.wait()
-            raise
-    return code if code >= 0 else 128 - code
 
 
 # ---- processes that judge
