@@ -613,6 +613,20 @@ def test_progress_is_a_table_or_json():
     assert "Go on with: kminilog lab check 1\n" in lab("list").out
 
 
+def test_progress_finds_the_folders_that_run_all_finds(tmp_path):
+    start_lab(tmp_path / "term" / "spring").pass_exercise(exercise_of("1.2"))
+    start_lab(tmp_path / "term", number=2)
+    start_lab(tmp_path / "term" / "zz")
+    found = lab("progress", "--json")
+    assert [(each["lab"], each["passed"]) for each in found.document["labs"]] == [
+        (1, ["1.2"]),
+        (2, []),
+    ]
+    assert "zz/01_message is left out: another folder of the same lab comes first" in found.err
+    os.chdir(tmp_path / "term" / "02_segment")
+    assert lab("progress", "--json").document == found.document
+
+
 def test_progress_draws_the_engine_as_text_and_page(tmp_path):
     start_lab(tmp_path, HEADER).pass_exercise(exercise_of("1.1"))
     found = lab("progress", "--html", "engine.html")
@@ -702,7 +716,10 @@ def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
 def test_run_says_whose_functions_it_runs_and_hands_the_exit_code_on(tmp_path):
     start_lab(tmp_path, starter_with(HEADER + CHECKSUM.replace("16", "18")))
     Path("lines.txt").write_text("a\nb\n")
-    banner = "not yours: 1.2 fails\nkminilog runs on your functions: header; all else is the library's\n"
+    banner = (
+        "not yours: 1.2 fails\n"
+        "kminilog runs on your functions: header; all else is the library's\n"
+    )
     created = spawned("run", "1", "--", "topic", "create", "t", "--partitions", "1")
     assert (created.code, created.err) == (0, banner)
     produced = spawned("run", "1", "--", "produce", "t", "lines.txt", "--json")

@@ -16,13 +16,19 @@ from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.running import run
 from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import write_document, write_line, write_lines, write_table
+from kminilog.cli.shared.output import complain, write_document, write_line, write_lines, write_table
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.course.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, exercise_of, lab_of
 from kminilog.course.teaching.decisions import count_yours, decisions, engine_page, rooms_of
-from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
+from kminilog.course.work_folder import (
+    NoWorkFolderError,
+    WorkFolder,
+    folders_below,
+    place_for_labs,
+)
+from kminilog.text import printable
 
 
 @click.group("lab", no_args_is_help=False, epilog=example("kminilog lab list"))
@@ -74,10 +80,13 @@ def _lab_json(lab: Lab, catalogue: Catalogue) -> dict[str, object]:
 
 def _state(lab: Lab) -> str:
     try:
-        folder = folder_of(lab)
+        return _state_of(folder_of(lab))
     except NoWorkFolderError:
         return "-"
-    return f"{len(folder.passed)}/{len(lab.graded)}"
+
+
+def _state_of(folder: WorkFolder) -> str:
+    return f"{len(folder.passed)}/{len(folder.lab.graded)}"
 
 
 @command.command("start", epilog=example("kminilog lab start 1 --name Ada"))
@@ -157,19 +166,20 @@ def _say_reset(answers: Path, backup: Path | None, catalogue: Catalogue) -> None
 @json_option
 @course_options
 def progress(html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
-    """Show what has passed here, and which decisions of the engine are yours."""
+    """Show what has passed here and below, and which decisions of the engine are yours."""
     rows = []
     found = []
     done: list[str] = []
-    for lab in all_labs():
-        if _state(lab) == "-":
-            continue
-        passed = folder_of(lab).passed
+    folders, others = folders_below(Path.cwd())
+    for place in others:
+        complain(catalogue.say("folder-left-out", folder=printable(place)))
+    for folder in folders:
+        lab, passed = folder.lab, folder.passed
         done += passed
         points = sum(each.points for each in lab.graded if each.id in passed)
         most = sum(each.points for each in lab.graded)
-        title = catalogue.title(lab)
-        rows.append((lab.number, title, _state(lab), f"{points}/{most}", " ".join(passed)))
+        title, state = catalogue.title(lab), _state_of(folder)
+        rows.append((lab.number, title, state, f"{points}/{most}", " ".join(passed)))
         found.append({"lab": lab.number, "passed": passed, "points": points, "max_points": most})
     rooms = rooms_of(done)
     if as_json:
