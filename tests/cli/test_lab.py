@@ -717,8 +717,7 @@ def test_run_says_whose_functions_it_runs_and_hands_the_exit_code_on(tmp_path):
     start_lab(tmp_path, starter_with(HEADER + CHECKSUM.replace("16", "18")))
     Path("lines.txt").write_text("a\nb\n")
     banner = (
-        "not yours: 1.2 fails\n"
-        "kminilog runs on your functions: header; all else is the library's\n"
+        "not yours: 1.2 fails\nkminilog runs on your functions: header; all else is the library's\n"
     )
     created = spawned("run", "1", "--", "topic", "create", "t", "--partitions", "1")
     assert (created.code, created.err) == (0, banner)

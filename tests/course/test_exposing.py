@@ -127,6 +127,14 @@ def test_exercise_whose_target_has_not_passed_says_so(folder):
 
 
 @pytest.mark.processes
+def test_target_that_was_never_checked_is_checked_on_the_spot(folder):
+    folder.answers_path.write_text(f"{CHECKSUM}\nEXPOSE_CHECKSUM = []\n")
+    found = outcomes_of(folder, "1.9")
+    assert list(found) == ["1.9"]
+    assert sentence_of(found["1.9"]) == "0 of 12 wrong answers are exposed; 12 still hidden"
+
+
+@pytest.mark.processes
 def test_target_that_has_passed_before_counts(folder):
     folder.answers_path.write_text("EXPOSE_CHECKSUM = []\n")
     assert outcomes_of(folder, "1.9")["1.9"].status == ERROR

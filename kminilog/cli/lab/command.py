@@ -16,7 +16,13 @@ from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.running import run
 from kminilog.cli.lab.texts import engine_lines
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import complain, write_document, write_line, write_lines, write_table
+from kminilog.cli.shared.output import (
+    complain,
+    write_document,
+    write_line,
+    write_lines,
+    write_table,
+)
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.course.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.catalogue import Catalogue

@@ -257,9 +257,12 @@ def check(
     """Return the outcomes of exercises of one lab, in their order; see the module for how.
 
     The files that the student has read off are made anew: changed ones do not count. `workers` are
-    the exercises that are checked at the same time: as many as there are processors.
+    the exercises that are checked at the same time: as many as there are processors. A function
+    that inputs are for is checked with them, if it has not passed before.
     """
     wanted = list(exercises)
+    targets = [target_of(each) for each in wanted if each.kind == "expose"]
+    unchecked = [each for each in targets if each not in wanted and each.id not in folder.passed]
     try:
         answers = Answers(folder.answers_path)
     except UnreadableError as error:
@@ -269,7 +272,7 @@ def check(
         folder.write_given_files(given)
         with ThreadPoolExecutor(workers or max(os.cpu_count() or 1, 2)) as pool:
             judge = partial(_judged, program, folder, answers, given=given)
-            first = list(pool.map(judge, wanted))
+            first = list(pool.map(judge, [*wanted, *unchecked]))
             runnable = [each.exercise for each in first if _has_command(each)]
             commands = sorted({(each.command, each.log, each.judge) for each in runnable})
             groups = [
@@ -280,9 +283,8 @@ def check(
             told = pool.map(lambda group: run_command(program, source, group, runnable), groups)
             complaints = {id: outcome for group in told for id, outcome in group.items()}
             merged = [_merged(each, complaints.get(each.exercise.id)) for each in first]
-            passed = {each.exercise.id: each.status == PASS for each in merged}
-            passed = dict.fromkeys(folder.passed, True) | passed
-            return [_after_target(each, passed) for each in merged]
+            found = {each.exercise.id: each for each in merged}
+            return [_after_target(found[each.id], found) for each in wanted]
 
 
 def check_files(
@@ -341,13 +343,19 @@ def _merged(outcome: ExerciseOutcome, second: ExerciseOutcome | None) -> Exercis
     )
 
 
-def _after_target(outcome: ExerciseOutcome, passed: Mapping[str, bool]) -> ExerciseOutcome:
-    """Return the outcome; of inputs, only if the function that they are for has passed."""
+def _after_target(
+    outcome: ExerciseOutcome, found: Mapping[str, ExerciseOutcome]
+) -> ExerciseOutcome:
+    """Return the outcome; of inputs, only if the function that they are for passes."""
     exercise = outcome.exercise
     if exercise.kind != "expose" or outcome.status == TODO:
         return outcome
     target = target_of(exercise).id
-    return outcome if passed.get(target) else error_of(exercise, "not-yet-passed", target=target)
+    if target not in found or found[target].status == PASS:  # or it has passed before
+        return outcome
+    if found[target].is_too_busy:
+        return _too_busy_for(exercise)
+    return error_of(exercise, "not-yet-passed", target=target)
 
 
 # ---- (a)
