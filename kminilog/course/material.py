@@ -161,6 +161,16 @@ class Lab:
         """The exercises that have points."""
         return [exercise for exercise in self.exercises if exercise.is_graded]
 
+    @property
+    def core_graded(self) -> list[Exercise]:
+        """The exercises of the core path that have points."""
+        return [exercise for exercise in self.graded if exercise.core]
+
+    @property
+    def core_functions(self) -> list[Exercise]:
+        """The exercises of the core path whose functions stand in for the library's."""
+        return [exercise for exercise in self.exercises if exercise.core and exercise.symbol]
+
 
 class HeaderError(KMiniLogError):
     """A sample answer does not begin with its two lines."""

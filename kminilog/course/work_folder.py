@@ -119,8 +119,10 @@ class WorkFolder:
 
     @property
     def passed(self) -> list[str]:
-        """The exercises that have passed, by id, in their order."""
-        return [each.id for each in self.lab.exercises if each.id in self.progress["passed"]]
+        """The exercises that have passed, or that an exam made good, by id, in their order."""
+        by_exam = self.lab.core_graded if self.progress.get("exam", {}).get("passed") else ()
+        passed = {*self.progress["passed"], *(each.id for each in by_exam)}
+        return [each.id for each in self.lab.exercises if each.id in passed]
 
     @property
     def done(self) -> list[Exercise]:
@@ -187,10 +189,14 @@ class WorkFolder:
         return True
 
     def forget_pass(self, exercise: Exercise) -> None:
-        """Keep that an exercise does not pass, or no longer does."""
-        if exercise.id in self.passed:
+        """Keep that an exercise does not pass, or no longer does; no exam outlives a function."""
+        if exercise.id not in self.passed:
+            return
+        if exercise.id in self.progress["passed"]:
             self.progress["passed"].remove(exercise.id)
-            self.save()
+        if exercise in self.lab.core_functions:
+            self.progress.get("exam", {}).pop("passed", None)
+        self.save()
 
     def _put_starter(self) -> None:
         with naming(self.answers_path):
@@ -248,6 +254,20 @@ class WorkFolder:
             number += 1
         self.answers_path.rename(backup)
         return backup
+
+
+def begin_exam(folder: WorkFolder) -> int:
+    """Count another try of a lab's exam, and return its number."""
+    exam = folder.progress.setdefault("exam", {})
+    exam["tries"] = int(exam.get("tries", 0)) + 1
+    folder.save()
+    return int(exam["tries"])
+
+
+def pass_exam(folder: WorkFolder) -> None:
+    """Keep that the exam has passed: the core path counts as passed."""
+    folder.progress["exam"]["passed"] = True
+    folder.save()
 
 
 def place_for_labs(directory: Path) -> Path:
@@ -330,6 +350,7 @@ def read_progress(path: Path) -> dict[str, Any]:
             "passed": list,
             "hints": dict,
             "predicted": dict,
+            "exam": dict,
         }
         needed = ("name", "seed", "passed")
         if all(isinstance(found[name], kinds[name]) for name in {*found, *needed}):

@@ -77,6 +77,12 @@ def spawned(*words: str, **names: str) -> Run:
     return Run(done.returncode, done.stdout, done.stderr)
 
 
+def passed_in(number: int) -> list[str]:
+    """Return what has passed in a lab, as `progress` says it."""
+    labs = lab("progress", "--json").document["labs"]
+    return next(each["passed"] for each in labs if each["lab"] == number)
+
+
 def starter_with(answers: str, number: int = 1, *, without: Sequence[str] = ()) -> str:
     """Return the starter of a lab with some answers below: a file that a student has begun."""
     starter = (lab_of(number).folder / "starter.py").read_text()
@@ -707,6 +713,51 @@ def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
         folder.pass_exercise(exercise)
     last = lab("list").out.splitlines()[-1]
     assert last.split()[0] == str(len(all_labs()))
+
+
+# ---- exam
+
+
+@pytest.mark.processes
+def test_exam_passed_counts_for_the_core_path_until_a_core_function_fails(tmp_path):
+    folder = start_lab(tmp_path, starter_with(HEADER + CHECKSUM))
+    run = lab("exam", "1")
+    assert run.code == 0, run.out
+    assert run.out.startswith("Exam of lab 1: The message; all core functions at once, try 1\n")
+    assert run.out.endswith("The exam is passed: 1.1, 1.2, 1.6 count.\n")
+    assert passed_in(1) == ["1.1", "1.2", "1.6"]
+    lab("check", "1.6")  # the bytes that are still to be read: no function of the exam
+    assert passed_in(1) == ["1.1", "1.2", "1.6"]
+    assert lab("solution", "1.2").code == 0
+    folder.answers_path.write_text(starter_with(HEADER + CHECKSUM.replace("16", "18")))
+    lab("check", "1.2")
+    assert passed_in(1) == ["1.1"]
+
+
+@pytest.mark.processes
+def test_exam_that_one_function_fails_says_which_and_counts_tries(tmp_path):
+    start_lab(tmp_path, starter_with(HEADER))
+    for number in (1, 2):
+        run = lab("exam", "1")
+        assert run.code == 1
+        assert f", try {number}\n" in run.out
+        assert "1.2  todo" in run.out
+        assert run.out.endswith("on other data: kminilog lab exam 1\n")
+    assert passed_in(1) == ["1.1"]
+
+
+@pytest.mark.processes
+def test_exam_gives_other_data_than_the_check(tmp_path):
+    by_heart = HEADER.replace("    return", "    assert b'value ' not in content\n    return")
+    start_lab(tmp_path, starter_with(by_heart + CHECKSUM))
+    assert "1.1  fail" in lab("check", "1.1").out
+    assert lab("exam", "1").code == 0
+
+
+def test_lab_without_two_core_functions_has_no_exam(tmp_path):
+    start_lab(tmp_path, number=9)
+    assert_one_line(lab("exam", "9"), 2, "there is no exam; type: kminilog lab check 9")
+    assert "exam" not in (tmp_path / "09_bulk_ingest" / "progress.json").read_text()
 
 
 # ---- run

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from kminilog.cli.lab.helping import hint, predict, solution
-from kminilog.cli.lab.judging import check_command, watch
+from kminilog.cli.lab.judging import check_command, exam, watch
 from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.running import run
 from kminilog.cli.lab.texts import engine_lines
@@ -201,5 +201,5 @@ def progress(html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
         write_output(html, engine_page(rooms, catalogue).encode())
 
 
-for each in (check_command, watch, hint, predict, run, solution):
+for each in (check_command, exam, watch, hint, predict, run, solution):
     command.add_command(each)

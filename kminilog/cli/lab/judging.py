@@ -1,4 +1,4 @@
-"""`lab check` and `watch`: what the library says of the student's functions.
+"""`lab check`, `exam` and `watch`: what the library says of the student's functions.
 
 `judged` waits for the processes that judge, in a thread. No signal is raised there: one that is
 raised in `Popen.wait` can leave a lock of Python's taken, and the command never ends. `watch` looks
@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from zlib import crc32
 
 import click
 
@@ -47,8 +48,8 @@ from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check, starts_spark
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.sandbox import end_all
-from kminilog.course.material import Exercise
-from kminilog.course.work_folder import WorkFolder, number_around
+from kminilog.course.material import Exercise, lab_of
+from kminilog.course.work_folder import WorkFolder, begin_exam, number_around, pass_exam
 
 NOT_YET = 1
 PROGRAM = "kminilog"
@@ -56,6 +57,7 @@ PROGRAM = "kminilog"
 Result = TypeVar("Result")
 _SECONDS_BETWEEN_SIGNALS = 0.02
 _LOOK_SECONDS = 0.1
+_LEAST_FOR_EXAM = 2  # functions: what is more than a check of one
 
 
 @click.command("check", epilog=example("kminilog lab check 1"))
@@ -127,6 +129,33 @@ def _show(
         is_new = keep(folder, outcome)
         write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
     write_lines(summary_lines(folder, outcomes, catalogue, walk))
+
+
+@click.command("exam", epilog=example("kminilog lab exam 1"))
+@click.argument("what", metavar="N")
+@course_options
+def exam(what: str, catalogue: Catalogue) -> int:
+    """Check all core functions of a lab at once on new data; a pass counts for the core path."""
+    lab = lab_of(what)
+    folder = folder_of(lab)
+    functions = lab.core_functions
+    if len(functions) < _LEAST_FOR_EXAM:
+        raise click.UsageError(catalogue.say("exam-none", lab=lab.number))
+    number = begin_exam(folder)
+    seed = crc32(f"{folder.seed} exam {number}".encode())
+    outcomes = judged(partial(check, folder, functions, PROGRAM, seed=seed))
+    title = catalogue.title(lab)
+    write_line(catalogue.say("exam-heading", lab=lab.number, title=title, number=number))
+    for outcome in outcomes:
+        is_new = keep(folder, outcome)
+        write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=False))
+    if any(each.status != PASS for each in outcomes):
+        write_line(catalogue.say("exam-failed", lab=lab.number))
+        return NOT_YET
+    pass_exam(folder)
+    counts = ", ".join(each.id for each in lab.core_graded)
+    write_line(catalogue.say("exam-passed", lab=lab.number, exercises=counts))
+    return 0
 
 
 @click.command("watch", epilog=example("kminilog lab watch 1"))

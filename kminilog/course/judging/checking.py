@@ -15,6 +15,8 @@ The command runs in a process in which the student's functions stand in for the 
 last segment of orders-0 has a torn tail and has lost its index, another index there has no log, and
 nobody has shut down cleanly.
 
+In an exam keys and values are others, drawn by a seed, of the same lengths.
+
 An exercise passes if all three layers do; one that replaces nothing of the engine has only the
 first. Exercises are checked side by side, as many as there are processors. `program` is the module
 that runs a command: this one knows no command line. Source: ours.
@@ -32,6 +34,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from string import ascii_lowercase, digits
 from typing import Any
 
 from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
@@ -75,19 +78,20 @@ from kminilog.verification.report import verify_storage
 LOG_DIR = "kminilog-data"
 LINES = "".join(f"k{number % 3}:value {number}\n" for number in range(20))
 _SETTINGS = TopicSettings(segment_bytes=200, index_interval_bytes=60)
+_LETTERS = (ascii_lowercase + digits).encode()
 _MESSAGES = [(b"k%d" % (number % 7), b"value %d" % number) for number in range(30)]
 
 
-def write_scenery(directory: Path, log: str) -> None:
-    """Write it into an empty directory; `log` is one of the three above. Deterministic."""
-    (directory / "lines.txt").write_text(LINES)
+def write_scenery(directory: Path, log: str, seed: int = 0) -> None:
+    """Write it into an empty directory; `log` is one of the three above. Deterministic by seed."""
+    messages = [] if log == "empty" else [(_drawn(k, seed), _drawn(v, seed)) for k, v in _MESSAGES]
+    (directory / "lines.txt").write_bytes(_drawn(LINES.encode(), seed))
     log_dir = directory / LOG_DIR
     with LogDirWriter.open(log_dir, create=True) as writer:
         for name, dialect in (("orders", DOCUMENTED), ("views", KAFKA)):
             topic = Topic(name, 3, dialect, _SETTINGS)
             writer.create_topic(topic, chance=Random(name))
             for partition in topic.all_partitions():
-                messages = [] if log == "empty" else _MESSAGES
                 writer.log(partition).append(messages)
     if log == "crashed":
         last = max((log_dir / "orders-0").glob("*.log"))
@@ -97,6 +101,18 @@ def write_scenery(directory: Path, log: str) -> None:
         (log_dir / ".clean-shutdown").unlink()
 
 
+def _drawn(text: bytes, seed: int) -> bytes:
+    """Return a text with other letters and digits, different ones for different ones; 0: as it is.
+
+    >>> _drawn(b"k0:value 0", 0), _drawn(b"k0:value 0", 7)
+    (b'k0:value 0', b'2s:c5wn3 s')
+    """
+    drawn = [*_LETTERS]
+    if seed:
+        Random(seed).shuffle(drawn)
+    return text.translate(bytes.maketrans(_LETTERS, bytes(drawn)))
+
+
 # ---- the second and the third layer
 
 
@@ -104,7 +120,7 @@ _DUMP_LINES = 4
 
 
 def run_command(
-    program: str, source: str, exercises: list[Exercise], together: list[Exercise]
+    program: str, source: str, exercises: list[Exercise], together: list[Exercise], seed: int = 0
 ) -> dict[str, ExerciseOutcome]:
     """Run the command of exercises on the student's functions; return their outcomes by id.
 
@@ -113,11 +129,11 @@ def run_command(
     """
     began = time.monotonic()
     try:
-        found = _tried(program, source, exercises, together)
+        found = _tried(program, source, exercises, together, seed)
         if len(together) > 1 and any(each.status != PASS for each in found.values()):
             found = {}
             for exercise in exercises:
-                found |= _tried(program, source, [exercise], [exercise])
+                found |= _tried(program, source, [exercise], [exercise], seed)
     except TooBusyError:
         found = {each.id: _too_busy_for(each) for each in exercises}
     seconds = (time.monotonic() - began) / len(exercises)
@@ -125,12 +141,12 @@ def run_command(
 
 
 def _tried(
-    program: str, source: str, exercises: list[Exercise], together: list[Exercise]
+    program: str, source: str, exercises: list[Exercise], together: list[Exercise], seed: int
 ) -> dict[str, ExerciseOutcome]:
     one = exercises[0]
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
-        write_scenery(directory, one.log)
+        write_scenery(directory, one.log, seed)
         symbols = [each.symbol for each in together]
         ran = run_module(
             "kminilog.course.judging.patched",
@@ -142,7 +158,7 @@ def _tried(
             cpu_seconds=COMMAND_CPU_SECONDS,
             needs_result=True,
         )
-        failed = _failed_command(one, ran) or _verdict(program, one, ran, directory)
+        failed = _failed_command(one, ran) or _verdict(program, one, ran, directory, seed)
         calls = (ran.result or {}).get("calls", {})
     if failed.status != PASS:
         return {each.id: replace(failed, exercise=each) for each in exercises}
@@ -176,10 +192,11 @@ def _failed_command(exercise: Exercise, ran: ProcessResult) -> ExerciseOutcome |
 
 
 def _verdict(
-    program: str, exercise: Exercise, ran: ProcessResult, directory: Path
+    program: str, exercise: Exercise, ran: ProcessResult, directory: Path, seed: int
 ) -> ExerciseOutcome:
     if exercise.judge == "same-output":
-        if ran.output == _output_of_library(program, exercise.library_command, exercise.log):
+        expected = _output_of_library(program, exercise.library_command, exercise.log, seed)
+        if ran.output == expected:
             return ExerciseOutcome(exercise, PASS)
         said = CatalogueSentence("output-differs", {"command": exercise.command})
         return ExerciseOutcome(exercise, FAIL, said=said)
@@ -207,9 +224,9 @@ def _not_verified(exercise: Exercise, error: str) -> ExerciseOutcome:
 
 
 @cache
-def _output_of_library(program: str, command: str, log: str) -> str:
+def _output_of_library(program: str, command: str, log: str, seed: int) -> str:
     with tempfile.TemporaryDirectory() as temporary:
-        write_scenery(Path(temporary), log)
+        write_scenery(Path(temporary), log, seed)
         return run_module(program, *shlex.split(command), folder=Path(temporary)).output
 
 
@@ -252,13 +269,18 @@ def most_seconds(exercises: Sequence[Exercise]) -> float:
 
 
 def check(
-    folder: WorkFolder, exercises: Iterable[Exercise], program: str, workers: int | None = None
+    folder: WorkFolder,
+    exercises: Iterable[Exercise],
+    program: str,
+    workers: int | None = None,
+    seed: int = 0,
 ) -> list[ExerciseOutcome]:
     """Return the outcomes of exercises of one lab, in their order; see the module for how.
 
     The files that the student has read off are made anew: changed ones do not count. `workers` are
     the exercises that are checked at the same time: as many as there are processors. A function
-    that inputs are for is checked with them, if it has not passed before.
+    that inputs are for is checked with them, if it has not passed before. An exam has a `seed`, so
+    that the commands work on other data.
     """
     wanted = list(exercises)
     targets = [target_of(each) for each in wanted if each.kind == "expose"]
@@ -280,7 +302,9 @@ def check(
                 for command in commands
             ]
             source = str(folder.answers_path)
-            told = pool.map(lambda group: run_command(program, source, group, runnable), groups)
+            told = pool.map(
+                lambda group: run_command(program, source, group, runnable, seed), groups
+            )
             complaints = {id: outcome for group in told for id, outcome in group.items()}
             merged = [_merged(each, complaints.get(each.exercise.id)) for each in first]
             found = {each.exercise.id: each for each in merged}
