@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import ceil, log2
 from pathlib import Path
 from random import Random
@@ -79,6 +80,25 @@ class Counted(Sequence[int]):
         return self._names[slot]
 
 
+NAMES_OF_LOGS = (
+    (0, 12, 13, 40, 41, 42, 90, 200, 201),
+    (7, 13, 14, 41, 42, 43, 91, 201, 202),  # retention has deleted the first segments
+    (0, 1, 5, 6),  # the first segment has two messages: the last one has offset 1
+    (0, 2**53, 2**53 + 1, 2**62, 2**63 - 2),  # as floats, some of these are equal
+)
+
+
+def precondition_1(
+    dialect: Dialect, base_offsets: Sequence[int], offset: int, tracer: Any = None
+) -> bool:
+    """Tell if there is a name at least, and the names ascend from 0 or more, as in a log."""
+    if not base_offsets or offset < 0 or isinstance(base_offsets, Counted):
+        return isinstance(base_offsets, Counted)  # to read its names would count as probes
+    if isinstance(base_offsets, range):
+        return base_offsets.step > 0 and base_offsets.start >= 0
+    return base_offsets[0] >= 0 and all(one < two for one, two in pairwise(base_offsets))
+
+
 def exercise_1(compare: Comparer, segment_slot: Callable[..., Any]) -> None:
     for dialect, offset in (
         (KAFKA, 500000),
@@ -93,10 +113,9 @@ def exercise_1(compare: Comparer, segment_slot: Callable[..., Any]) -> None:
         (KAFKA, 2**40),
     ):
         _compare_slot(compare, segment_slot, dialect, NAMES_OF_THE_DOCUMENTS, offset)
-    following = [12, 13, 40, 41, 42, 90, 200, 201]
-    for first in (0, 7):  # 7: retention has deleted the first segments
-        for count in range(len(following) + 1):
-            names = [first, *following[:count]]
+    for every in NAMES_OF_LOGS:
+        for count in range(1, len(every) + 1):
+            names = list(every[:count])
             around = {max(name + step, 0) for name in names for step in (-1, 0, 1)}
             offsets = sorted(around, key=lambda offset: (offset in names, offset))
             for dialect in BOTH:
@@ -143,8 +162,9 @@ def _compare_slot(
     below = sum(name < offset for name in names)  # bisect_left, in words
     not_above = sum(name <= offset for name in names)  # bisect_right
     floor = (below if dialect is DOCUMENTED else not_above) - 1
+    code = "as-float" if offset >= 2**53 else "own-name-in-documented"
     edge = (
-        {"own-name-in-documented": max(not_above - 1, 0)}
+        {code: max(not_above - 1, 0)}
         if dialect is DOCUMENTED
         else {"drops-boundary-message": max(below - 1, 0)}
     )
@@ -168,10 +188,12 @@ def _compare_slot(
 
 def exercise_2(compare: Comparer, first_offset: Callable[..., Any]) -> None:
     for dialect in (DOCUMENTED, KAFKA):
-        for name in (368769, 0, 1, 2, 737337, 2**40):
+        for name in (368769, 0, 1, 2, 737337, 2**40, 2**62 + 3):
             mistakes = {"adds-one-in-kafka": name + 1}
             if dialect is DOCUMENTED:
                 mistakes = {"name-is-first": name} if name else {"segment-0-from-1": 1}
+            if name > 2**53:
+                mistakes["as-float"] = int(float(name)) + (dialect is DOCUMENTED)
             compare.equal(
                 f"first_offset({dialect.name}, {name})",
                 lambda dialect=dialect, name=name: first_offset(dialect, name),
@@ -339,7 +361,24 @@ def exercise_4(compare: Comparer, messages_from: Callable[..., Any]) -> None:
             _compare_limits(compare, partition)
             _compare_stops(compare, partition)
             _compare_beginnings(compare, partition)
+            _compare_refused(compare, partition)
             _compare_deleted(compare, partition)
+    with TemporaryDirectory() as temporary:
+        segment = write_segment(Path(temporary), KAFKA, 0, range(3000), NO_INDEX)
+        located = find_in_segment(segment, 0)
+        call = "messages_from(kafka, offset 0, 3000 messages)"
+        try:
+            got = messages_from(segment, located, MOST, lambda _: None)
+        except RecursionError:
+            compare.holds(False, call, "RecursionError", "a list", "recursion-for-each")
+        compare.equal(f"len({call})", lambda: len(got), 3000)
+
+
+class Refused(Segment):
+    """A segment whose file exists, but must not be read."""
+
+    def scan(self, *arguments: Any, **named: Any) -> Any:
+        raise PermissionError(self.name)
 
 
 class Partition:
@@ -466,6 +505,12 @@ def _compare_stops(compare: Comparer, partition: Partition) -> None:
         ("6 twice", [five, six, six, seven, eight], [3, 4, 5, 6], {"repeat-is-fine": [6, 7, 8]}),
         ("5 missing", [six, seven, eight], [3, 4], {"jumps-gap": [6, 7, 8]}),
         ("8 torn", [five, six, seven, eight[:-1]], [3, 4, 5, 6, 7], {"jumps-gap": []}),
+        (
+            "zeros after 8",
+            [five, six, seven, eight, bytes(40)],
+            [3, 4, 5, 6, 7, 8],
+            {"skip-bad-message": []},
+        ),
     ):
         partition.write(1, *content)
         wrong = {code: [*right, *more, *rest] for code, more in mistakes.items()}
@@ -506,6 +551,12 @@ def _compare_beginnings(compare: Comparer, partition: Partition) -> None:
         [6],
         {"no-progress": []},
     )
+    compare.equal(
+        f"{where} 6, which is compressed)",
+        lambda: partition.fetch(6, MOST),
+        list(range(6, 14)),
+        {"stops-after-compressed": [6]},
+    )
     partition.restore()
     zero, *others = partition.encoded[:5]
 
@@ -519,6 +570,18 @@ def _compare_beginnings(compare: Comparer, partition: Partition) -> None:
         {"begins-at-segment": []},
     )
     partition.restore()
+
+
+def _compare_refused(compare: Comparer, partition: Partition) -> None:
+    """Compare what becomes of an error that no deleted file has caused."""
+    segments = partition.segments
+    first, second, third = segments
+    refused = Refused(second.directory, second.base_offset, second.dialect, 60)
+    partition.segments = [first, refused, third]
+    call = f"messages_from({partition.dialect.name}, offset 3, the next file is not readable)"
+    mistakes = {"hides-errors": [3, 4]}
+    compare.refuses(call, lambda: partition.fetch(3, MOST), PermissionError, mistakes)
+    partition.segments = segments
 
 
 def _compare_deleted(compare: Comparer, partition: Partition) -> None:

@@ -1,0 +1,22 @@
+# exercise: 4
+# reason: skip-bad-message
+from kminilog.format.message import Message
+
+
+def messages_from(segment, located, max_bytes, segment_after):
+    messages, room = [located.message], max_bytes - located.message.length_bytes
+    position, following = located.position + located.message.length_bytes, segment
+    while following:
+        try:
+            for _, outcome in following.scan(position):
+                if not isinstance(outcome, Message):
+                    break
+                room -= outcome.length_bytes
+                is_next = outcome.offset == messages[-1].offset + 1
+                if room < 0 or not is_next or outcome.is_compressed:
+                    return messages
+                messages.append(outcome)
+        except FileNotFoundError:
+            return messages
+        following, position = segment_after(following), 0
+    return messages
