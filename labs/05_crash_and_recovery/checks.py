@@ -8,11 +8,12 @@ from struct import iter_unpack, pack
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kminilog.course.comparing import Comparer, short
+from kminilog.course.comparing import Comparer, CountedBytes, short
 from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import (
+    MAX_INSIDE,
     CorruptMessage,
     Message,
     NeedMoreBytes,
@@ -64,6 +65,11 @@ def write_files(folder: Path, name: str, seed: int) -> None:
 # ---- 5.1 what is a fault
 
 
+def precondition_1(outcome: Any, next_offset: int) -> bool:
+    """Tell if the outcome is one of decoding, and a log can expect this offset."""
+    return isinstance(outcome, Message | NeedMoreBytes | CorruptMessage) and next_offset >= 0
+
+
 def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
     for dialect in BOTH:
         data = encode(dialect, 7, b"key", b"value")
@@ -92,6 +98,13 @@ def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
             _is_none(compare, what, fault(wrapper, 7))
             _is_none(compare, what, fault(wrapper, 4), 4, "wrapper-is-fault")
             _is_fault(compare, what, fault(wrapper, 8), "trusts-wrapper", 8)
+        for distance in (MAX_INSIDE - 1, MAX_INSIDE, 2**40):
+            packed = encode(dialect, 7 + distance, None, b"packed", attributes=1)
+            what, got = f"a gzip message {7 + distance}", fault(decode(dialect, packed), 7)
+            if distance < MAX_INSIDE:
+                _is_none(compare, what, got, code="wrapper-is-fault")
+            else:
+                _is_fault(compare, what, got, "wrapper-from-afar")
         plain = decode(dialect, encode(dialect, 7, None, b"plain", attributes=8))
         _is_fault(compare, "the message 7 of codec none", fault(plain, 4), None, 4)
         _is_fault(compare, "the message 7", fault(message, 0), "zero-is-falsy", 0)
@@ -147,6 +160,7 @@ OTHER_WORDS = (
     "crc",
     "unfinished",
     "message 7 is there twice",
+    " ",
 )
 
 
@@ -183,8 +197,14 @@ def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
     for words in OTHER_WORDS:
         for answer, right, wrong in ((False, CUT, REFUSE), (True, REFUSE, CUT)):
             given = decide(words, Asked(answer))
-            mistakes = {"judges-by-words": wrong}
+            mistakes = {"judges-by-words": wrong if words.strip() else KEEP}
             _compare_decision(compare, words, answer, given, right, mistakes)
+    call, mistakes = "decide('crc', a search that fails)", {"failure-means-cut": CUT}
+    compare.refuses(call, lambda: decide("crc", _search_that_fails), OSError, mistakes)
+
+
+def _search_that_fails() -> bool:
+    raise OSError("the next segment cannot be read")
 
 
 def _compare_decision(
@@ -311,6 +331,13 @@ def _compare_index(
 
 
 DESCENDING_AND_TORN = "3 entries that descend and 7 bytes"
+POSITION_THEN_OFFSET = "a position descends, then an offset"
+OFFSET_THEN_POSITION = "an offset descends, then a position"
+WRONG_PLACES = {  # of several faults, which one is named that is not the first
+    DESCENDING_AND_TORN: {"torn-not-first": 8},
+    POSITION_THEN_OFFSET: {"names-later-fault": 16},
+    OFFSET_THEN_POSITION: {"names-later-fault": 16},
+}
 
 
 def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
@@ -347,6 +374,10 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
     for first in FIRST:
         wrong = {"first-entry-unchecked": [first]}
         _compare_refusal(compare, decode_entries, f"only {first}", ([first], 0), 0, wrong)
+    data = CountedBytes(_packed([(n, 40 * n) for n in range(1, 1001)]))
+    call = "decode_entries(8000 bytes, 1000 entries)"
+    compare.equal(f"len({call})", lambda: len(decode_entries(data)), 1000)
+    compare.at_most(f"bytes that {call} copies", data.copied_bytes(), 32_000, "copies-the-rest")
 
 
 FIRST = ((-1, 5), (3, 0), (3, -7), (0, 0))  # entries that no index begins with
@@ -367,6 +398,8 @@ OUT_OF_ORDER = (  # what is wrong, the entries, and the slot of the first that d
     ("the same offset twice", [(3, 497), (3, 1407)], 1),
     ("the same position twice", [(3, 497), (6, 497)], 1),
     ("zeros at the end", [(3, 497), (0, 0), (0, 0)], 1),
+    (POSITION_THEN_OFFSET, [(1, 62), (3, 50), (2, 70)], 1),
+    (OFFSET_THEN_POSITION, [(1, 62), (0, 70), (2, 60)], 1),
     ("the last of 300 descends", [(n, 40 * n) for n in range(1, 300)] + [(7, 280)], 299),
 )
 Entry = tuple[int, int]
@@ -415,7 +448,7 @@ def _compare_refusal(
     try:
         decode_entries(data)
     except CorruptBytesError as error:
-        mistakes = {"torn-not-first": 8} if what == DESCENDING_AND_TORN else {}
+        mistakes = WRONG_PLACES.get(what, {})
         what = f"the position in the error of {call}"
         compare.equal(what, lambda at=error.position: at, position, mistakes)
 
@@ -434,6 +467,8 @@ ZERO = [f"{0:020d}.index", f"{0:020d}.log"]
 LETTERS = "abcdefghij0123456789.log"
 INSIDE = [f"{SEVEN}.log.497.cut.txt", f"{SEVEN}.log.deleted.bak", "notes.cut.old"]
 HIDDEN, CAPITALS = [".DS_Store"], ["NOTES.DELETED"]
+OTHER_DIGITS = "٠" * 19 + "٧.log"  # the Arabic digits of 7: str.isdigit() is true of them
+NO_DOT = ["shortcut", "undeleted"]
 UNKNOWN = sorted(["7.log", "NOTES", f"{SEVEN}.log.bak", f"{SEVEN}0.log", "notes.txt"])
 
 
@@ -521,6 +556,29 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
             False,
             ([], UNKNOWN),
             {"deletes-strays": (UNKNOWN, []), "strays-unseen": ([], [])},
+        ),
+        ("index of segment 0 alone", ZERO[:1], True, (ZERO[:1], []), {"zero-is-falsy": ([], [])}),
+        (
+            "notes.deleted, crash",
+            ["notes.deleted"],
+            True,
+            (["notes.deleted"], []),
+            {"deleted-is-stray": ([], ["notes.deleted"]), "keeps-deleted": ([], [])},
+        ),
+        ("notes.cut", ["notes.cut"], True, ([], []), {"cut-is-stray": ([], ["notes.cut"])}),
+        (
+            "words without a dot",
+            NO_DOT,
+            True,
+            ([], NO_DOT),
+            {"suffix-without-dot": (["undeleted"], [])},
+        ),
+        (
+            "other digits",
+            [*PAIR, OTHER_DIGITS],
+            True,
+            ([], [OTHER_DIGITS]),
+            {"short-name-is-segment": ([], [])},
         ),
         ("a hidden file", HIDDEN, True, ([], HIDDEN), {"hidden-unseen": ([], [])}),
         ("capital letters", CAPITALS, True, ([], CAPITALS), {"ignores-case": (CAPITALS, [])}),

@@ -1,0 +1,18 @@
+# exercise: 5
+# reason: deleted-is-stray
+import re
+
+from kminilog.format.names import parse_segment_file
+
+
+def leftovers_and_strays(names, *, is_after_crash):
+    left, strays = [], []
+    for name in sorted(names):
+        if parsed := parse_segment_file(name):
+            if parsed[1] == ".index" and name[:20] + ".log" not in names:
+                left.append(name)
+        elif re.fullmatch(r"[0-9]{20}\.(log|index)\.deleted", name):
+            left += [name] * is_after_crash
+        elif not name.endswith(".cut"):
+            strays.append(name)
+    return left, strays
