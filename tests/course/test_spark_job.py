@@ -169,7 +169,7 @@ def test_time_that_a_job_may_take_is_in_the_limits_of_its_exercise(tmp_path, mon
     monkeypatch.setattr(checking, "run_module", run)
     monkeypatch.setattr(checking, "first_finding", lambda place, program: {})
     run_judge_of_all(JOB, tmp_path, ["answers.py"], PROGRAM)
-    assert len(computing) == 2
+    assert len(computing) == 3
     assert 100 < sum(computing) <= hanging_seconds(JOB)
     assert sum(waiting) < most_seconds([JOB])
 
@@ -184,4 +184,5 @@ def test_spark_that_cannot_start_is_no_fault_of_the_student(tmp_path, monkeypatc
     run = lab("check", "9.2")
     assert run.code == 2
     assert "ingest" not in run.err
+    assert "Spark job: run 1 of 3\n" in run.err
     assert_one_line(run._replace(err=run.err.splitlines()[-1] + "\n"), 2, "Spark cannot run: ")

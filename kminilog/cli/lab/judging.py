@@ -48,6 +48,7 @@ from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check, starts_spark
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.sandbox import end_all
+from kminilog.course.judging.spark_job import RUNS
 from kminilog.course.material import Exercise, lab_of
 from kminilog.course.work_folder import WorkFolder, begin_exam, number_around, pass_exam
 
@@ -86,7 +87,7 @@ def check_command(
             raise click.UsageError(catalogue.say("nothing-to-check"))
     if starts_spark(folder, exercises):
         complain(catalogue.say("spark-starts"))
-    outcomes = judged(partial(check, folder, exercises, PROGRAM))
+    outcomes = judged(partial(check, folder, exercises, PROGRAM, at=run_shown(catalogue)))
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in outcomes:
@@ -95,6 +96,13 @@ def check_command(
         _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
     return (
         0 if all(each.status == PASS for each in outcomes if each.exercise.is_graded) else NOT_YET
+    )
+
+
+def run_shown(catalogue: Catalogue) -> Callable[[str], None]:
+    """Return what says on stderr which run of a Spark job begins: each takes a while."""
+    return lambda run: complain(
+        catalogue.say("spark-run", number=RUNS.index(run) + 1, all=len(RUNS))
     )
 
 
@@ -204,7 +212,8 @@ def _watch_one(
         watched = Watched(folder.answers_path)
         if starts_spark(folder, [exercise]):
             complain(catalogue.say("spark-starts"))
-        (outcome,) = judged(partial(check, folder, [exercise], PROGRAM))
+        work = partial(check, folder, [exercise], PROGRAM, at=run_shown(catalogue))
+        (outcome,) = judged(work)
         if read_key:
             clear_screen()
         _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)

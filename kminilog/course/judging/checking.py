@@ -59,12 +59,20 @@ from kminilog.course.judging.outcome import (
     error_of,
 )
 from kminilog.course.judging.sandbox import ProcessResult, TooBusyError, run_module
-from kminilog.course.judging.spark_job import AGAIN, KILLED, first_finding, prepare
+from kminilog.course.judging.spark_job import (
+    DONE,
+    FAILED,
+    KILLED,
+    RUNS,
+    first_finding,
+    prepare,
+)
 from kminilog.course.material import Exercise, target_of
 from kminilog.course.work_folder import WorkFolder
 from kminilog.errors import KMiniLogError, SparkUnavailableError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import segment_name
+from kminilog.progress import Progress, untold
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.log_dir.writer import LogDirWriter
@@ -251,7 +259,7 @@ _EXPLAINED = {
 """The findings about the topic of a job that have a reason in the catalogue."""
 
 
-_MOST_PROCESSES = 3  # unit checks, command with others, alone; or a job killed, again, `verify`
+_MOST_PROCESSES = 6  # of a job: killed, failed, done, `verify` three times
 
 
 def hanging_seconds(exercise: Exercise) -> float:
@@ -259,7 +267,7 @@ def hanging_seconds(exercise: Exercise) -> float:
     at all."""
     limits = [CPU_SECONDS, COMMAND_CPU_SECONDS, COMMAND_CPU_SECONDS]
     if exercise.needs_spark:
-        limits = [JOB_CPU_SECONDS, JOB_CPU_SECONDS]
+        limits = [JOB_CPU_SECONDS for _ in RUNS]
     return sum(max(limit, IDLE_SECONDS) for limit in limits)
 
 
@@ -274,13 +282,14 @@ def check(
     program: str,
     workers: int | None = None,
     seed: int = 0,
+    at: Progress = untold,
 ) -> list[ExerciseOutcome]:
     """Return the outcomes of exercises of one lab, in their order; see the module for how.
 
     The files that the student has read off are made anew: changed ones do not count. `workers` are
     the exercises that are checked at the same time: as many as there are processors. A function
     that inputs are for is checked with them, if it has not passed before. An exam has a `seed`, so
-    that the commands work on other data.
+    that the commands work on other data. `at` is told which of its RUNS a Spark job is in.
     """
     wanted = list(exercises)
     targets = [target_of(each) for each in wanted if each.kind == "expose"]
@@ -293,7 +302,7 @@ def check(
         given = Path(temporary)
         folder.write_given_files(given)
         with ThreadPoolExecutor(workers or max(os.cpu_count() or 1, 2)) as pool:
-            judge = partial(_judged, program, folder, answers, given=given)
+            judge = partial(_judged, program, folder, answers, given=given, at=at)
             first = list(pool.map(judge, [*wanted, *unchecked]))
             runnable = [each.exercise for each in first if _has_command(each)]
             commands = sorted({(each.command, each.log, each.judge) for each in runnable})
@@ -386,13 +395,18 @@ def _after_target(
 
 
 def _judged(
-    program: str, folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path
+    program: str,
+    folder: WorkFolder,
+    answers: Answers,
+    exercise: Exercise,
+    given: Path,
+    at: Progress,
 ) -> ExerciseOutcome:
     if early := _outcome_without_judge(folder, answers, exercise):
         return early
     began = time.monotonic()
     try:
-        outcome = run_judge(exercise, given, str(folder.answers_path), program, answers)
+        outcome = run_judge(exercise, given, str(folder.answers_path), program, answers, at)
     except TooBusyError:
         outcome = _too_busy_for(exercise)
     return replace(outcome, seconds=time.monotonic() - began)
@@ -426,11 +440,16 @@ def _too_busy_for(exercise: Exercise) -> ExerciseOutcome:
 
 
 def run_judge(
-    exercise: Exercise, given: Path, source: str, program: str, answers: Answers | None = None
+    exercise: Exercise,
+    given: Path,
+    source: str,
+    program: str,
+    answers: Answers | None = None,
+    at: Progress = untold,
 ) -> ExerciseOutcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
     if exercise.needs_spark:
-        return _judged_jobs(exercise, given, [source], program, answers)[0]
+        return _judged_jobs(exercise, given, [source], program, answers, at)[0]
     ran = _judge(exercise, given, source)
     if ran.result is not None:
         return _as_told(exercise, ran.result["told"][0], answers, given)
@@ -481,6 +500,7 @@ def _judged_jobs(
     sources: Sequence[str],
     program: str,
     answers: Answers | None = None,
+    at: Progress = untold,
 ) -> list[ExerciseOutcome]:
     """Return what `verify` says of the topics that jobs have written; see spark_job.
 
@@ -493,14 +513,27 @@ def _judged_jobs(
         jobs = list(zip(map(str, places), sources, strict=True))
         for place in places:
             prepare(place)
+        at(KILLED)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             killed = list(pool.map(lambda job: _run_jobs(KILLED, folder, [job]), jobs))
-        endless = [ran for ran in killed if ran.is_endless]
-        ran = endless[0] if endless else _run_jobs(AGAIN, folder, jobs)
-        if ran.result is None:
-            return [_unjudged(exercise, ran, answers)] * len(sources)
-        told = zip(ran.result["told"], places, strict=True)
-        return [_job_outcome(program, exercise, each, place, answers) for each, place in told]
+        for ran in killed:
+            if ran.is_endless:
+                return [_unjudged(exercise, ran, answers)] * len(sources)
+        told: list[dict[str, Any]] = [{}] * len(jobs)
+        for how in (FAILED, DONE):
+            at(how)
+            found: list[dict[str, Any]] = []
+            while len(found) < len(jobs):
+                ran = _run_jobs(how, folder, jobs[len(found) :])
+                found += (ran.result or {}).get("told", [])
+                if len(found) == len(jobs):
+                    break
+                if how == DONE or not ran.is_killed:
+                    return [_unjudged(exercise, ran, answers)] * len(sources)
+                found.append({})  # of the job that was killed while it published
+            told = [one or other for one, other in zip(told, found, strict=True)]
+        judged = zip(told, places, strict=True)
+        return [_job_outcome(program, exercise, each, place, answers) for each, place in judged]
 
 
 def _run_jobs(how: str, folder: Path, jobs: Sequence[tuple[str, str]]) -> ProcessResult:
@@ -531,7 +564,7 @@ def _job_outcome(
     if not found:
         return ExerciseOutcome(exercise, PASS, comparisons=1, verdict=("verify: ok",))
     name = "verify-failed" if "error" in found else "verify-finds"
-    code = found["finding"] if found.get("finding") in _EXPLAINED else None
+    code = found.pop("code", found.get("finding") if found.get("finding") in _EXPLAINED else None)
     return ExerciseOutcome(exercise, FAIL, code, CatalogueSentence(name, found), comparisons=1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 CPU_SECONDS = 3
 COMMAND_CPU_SECONDS = 20
-JOB_CPU_SECONDS = 120  # to start Spark and run a job, until it is killed or again
+JOB_CPU_SECONDS = 120  # to start Spark and run a job, in each of its runs
 IDLE_SECONDS = 10
 """A process that does not compute for so long does not go on."""
 WALL_SECONDS = 600
