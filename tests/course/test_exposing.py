@@ -14,6 +14,7 @@ from kminilog.course.teaching.proof import exposed_in
 from tests.support.course.student import CHECKSUM, outcomes_of, sentence_of, start_lab
 
 PLAIN = "bytes(11) + b'\\x17' + bytes(4) + b'\\0\\0\\0\\0\\0\\1kvalue'"
+TOO_LONG = "input 2: a right answer computes too long for it; smaller numbers expose as much"
 
 
 @pytest.fixture
@@ -95,16 +96,22 @@ def test_what_is_no_input_is_named_and_gives_no_points(folder, inputs, status, s
 
 
 @pytest.mark.processes
-def test_input_on_which_right_answers_differ_is_named_and_gives_no_points(tmp_path):
-    # The docstring promises at least one member; the library and a right answer fail in two ways.
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        ("(3, -1)", "input 2: the text of exercise 8.1 excludes it, so it exposes nothing"),
+        ("(10.0, 3)", "input 2: right answers differ there, the function promises nothing for it"),
+        ("(10**9, 3)", TOO_LONG),
+        ("(3, 10**8)", TOO_LONG),
+    ],
+)
+def test_input_to_which_right_answers_do_not_agree_gives_no_points(tmp_path, second, sentence):
     folder = start_lab(tmp_path, number=8)
-    folder.answers_path.write_text("EXPOSE_RUNS = [(10, 3), (3, -1)]\n")
+    folder.answers_path.write_text(f"EXPOSE_RUNS = [(10, 3), {second}]\n")
     folder.progress["passed"] = ["8.1"]
     outcome = outcomes_of(folder, "8.9")["8.9"]
     assert (outcome.status, outcome.points) == (FAIL, 0)
-    assert sentence_of(outcome) == (
-        "input 2: right answers differ there, the function promises nothing for it"
-    )
+    assert sentence_of(outcome) == sentence
 
 
 def test_input_that_the_text_excludes_is_named(monkeypatch):

@@ -3,10 +3,10 @@
 Each input is the tuple of the arguments of one call. The library's function, every right answer of
 the course and every wrong one get it. A wrong answer is exposed by an input on which it gives
 another answer than the library, or another type, or raises an error, or does not end. An input on
-which a right answer differs from the library, or the library itself breaks, is none, nor is one
-that `precondition_N` of the checks excludes: the function promises nothing there. ValueError and
-kminilog's own errors are answers, too: they refuse the input. Source: ours; the idea, for tests of
-students, is that of Examplar.
+which a right answer differs from the library or does not end, or the library itself breaks, is
+none, nor is one that `precondition_N` of the checks excludes: the function promises nothing there.
+ValueError and kminilog's own errors are answers, too: they refuse the input. Source: ours; the
+idea, for tests of students, is that of Examplar.
 """
 
 import copy
@@ -81,7 +81,10 @@ def expose(compare: Comparer, exercise: Exercise, inputs: Any) -> None:
         except ModuleNotFoundError:  # such as numpy, which students need not have
             continue
         for number, (each, answer) in enumerate(zip(inputs, answers, strict=True), start=1):
-            if trial.differs(right, each, answer):
+            given = trial.given(right, each)
+            if given.error is _EndlessError:
+                raise DifferenceError("input-too-long", number=str(number))
+            if _differ(given, answer):
                 raise DifferenceError("input-not-promised", number=str(number), answer=name)
     wrong = counted_wrong_answers(exercise)
     compare.count += len(wrong)
@@ -123,7 +126,9 @@ class _Trial:
 
     def of_library(self, number: int, arguments: Sequence[Any]) -> _Given:
         """Return the library's answer; DifferenceError if it has none for the input."""
-        given = self._given(self._library, arguments)
+        given = self.given(self._library, arguments)
+        if given.error is _EndlessError:
+            raise DifferenceError("input-too-long", number=str(number))
         if given.error and not issubclass(given.error, _REFUSALS):
             error = given.error.__name__.lstrip("_")
             raise DifferenceError("input-invalid", number=str(number), error=error)
@@ -141,20 +146,11 @@ class _Trial:
         found = []
         for path in paths:
             function = self.loaded(path)
-            if any(self.differs(function, each, answer) for each, answer in pairs):
+            if any(_differ(self.given(function, each), answer) for each, answer in pairs):
                 found.append(path)
         return found
 
-    def differs(
-        self, function: Callable[..., Any], arguments: Sequence[Any], wanted: _Given
-    ) -> bool:
-        """Tell if a function does not give what the library gave."""
-        given = self._given(function, arguments)
-        if given.error or wanted.error:
-            return not (given.error and wanted.error and issubclass(given.error, wanted.error))
-        return not is_as_good(given.value, wanted.value)
-
-    def _given(self, function: Callable[..., Any], arguments: Sequence[Any]) -> _Given:
+    def given(self, function: Callable[..., Any], arguments: Sequence[Any]) -> _Given:
         """Call with copies of the arguments, those that must be named by their names."""
         placed, named = [], {}
         for parameter, value in zip(self._parameters, copy.deepcopy(arguments), strict=False):
@@ -175,6 +171,13 @@ class _Trial:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             signal.signal(signal.SIGVTALRM, before)
         return _Given(value)
+
+
+def _differ(given: _Given, wanted: _Given) -> bool:
+    """Tell if a function has not given what the library gave."""
+    if given.error or wanted.error:
+        return not (given.error and wanted.error and issubclass(given.error, wanted.error))
+    return not is_as_good(given.value, wanted.value)
 
 
 def _end_call(number: int, frame: FrameType | None) -> None:
