@@ -168,6 +168,9 @@ def _answer(
     assignment: Assignment, topics: Mapping[str, int], members: list[Member], owned: Assignment
 ) -> dict[str, Any]:
     """Return an assignment, and which partitions change owners, or have to wait for that."""
+    # Members in the order of the command line, whatever order an assignor of one's own gives them.
+    ids = [member.id for member in members if member.id in assignment]
+    assignment = {**{id: assignment[id] for id in ids}, **assignment}
     owner = {partition: member for member, given in owned.items() for partition in given}
     taker = {partition: member for member, given in assignment.items() for partition in given}
     return {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -60,9 +61,14 @@ RUNS: tuple[tuple[str, Runs], ...] = (
 )
 
 
+def precondition_1(partitions: int, members: int) -> bool:
+    return partitions >= 0 and members >= 1
+
+
 def exercise_1(compare: Comparer, runs: Callable[..., Any]) -> None:
     chance = Random(8)
     cases = [(14, 4), (10, 3), (1, 2), (0, 3), (4, 4), (7, 5), (3, 1), (100, 7)]
+    cases += [(1_000_003, 10), (12_345, 99)]
     cases += [(chance.randrange(40), chance.randrange(1, 12)) for _ in range(60)]
     compare.all_equal(
         [
@@ -84,16 +90,23 @@ def _assignment(
     everybody: bool = False,
     as_given: bool = False,
     as_read: bool = False,
+    of_all: bool = False,
+    place_in_all: bool = False,
 ) -> Assignment:
-    """Return an assignment by runs, with one thing done otherwise."""
+    """Return an assignment by runs, with one thing done otherwise.
+
+    `of_all`: runs for as many members as there are; `place_in_all`: a member takes that of its
+    place among all of them.
+    """
     partitions, members = group
     answer: Assignment = {member.id: [] for member in members}
     for topic in partitions if as_given else sorted(partitions):
         reading = [member for member in order(members) if everybody or topic in member.topics]
+        shares = runs(partitions[topic], len(members if of_all else reading) or 1)
         for member, (start, count) in zip(
-            reading, runs(partitions[topic], len(reading) or 1), strict=False
+            order(members) if place_in_all else reading, shares, strict=False
         ):
-            numbers = range(start, start + count)
+            numbers = range(start, start + count) if member in reading else ()
             answer[member.id] += [TopicPartition(topic, number) for number in numbers]
     if as_read:  # each member's topics in its own order
         topics = {member.id: list(member.topics) for member in members}
@@ -108,6 +121,18 @@ def _together(group: Group) -> Assignment:
     every = [TopicPartition(t, n) for t in sorted(partitions) for n in range(partitions[t])]
     shares = zip(in_order(members), range_runs(len(every), len(members) or 1), strict=False)
     return {member.id: every[start : start + count] for member, (start, count) in shares}
+
+
+def _all_to_all(group: Group) -> Assignment:
+    """Return what all members have if they share one list."""
+    partitions, members = group
+    read = sorted(topic for topic in partitions if any(topic in each.topics for each in members))
+    every = [TopicPartition(topic, n) for topic in read for n in range(partitions[topic])]
+    return {member.id: every for member in members}
+
+
+def _owners_first(order: Order) -> Order:
+    return lambda members: sorted(order(members), key=lambda member: -len(member.owned))
 
 
 def _by_id(members: Sequence[Member]) -> list[Member]:
@@ -149,8 +174,13 @@ def _cases() -> list[tuple[str, Group]]:
         ("no members", (two, [])),
         ("3 of a topic, members a B", ({"t0": 3}, of("a", "B", topics="t0"))),
         (
-            "3 of a topic, a owned t0-2",
-            ({"t0": 3}, [Member("a", ("t0",), None, (TopicPartition("t0", 2),)), *of("b")]),
+            "3 of a topic, b owned t0-2",
+            ({"t0": 3}, [*of("a"), Member("b", ("t0",), None, (TopicPartition("t0", 2),))]),
+        ),
+        ("23 of a topic, members a b", ({"t0": 23}, of("a", "b", topics="t0"))),
+        (
+            "t0=4, t00=4, b reads t00 only",
+            ({"t0": 4, "t00": 4}, [*of("a"), *of("b", topics="t00")]),
         ),
     ]
     chance = Random(8)
@@ -199,7 +229,10 @@ def _compare_assign(
     def busy(group: Group) -> Any:
         return {member: given for member, given in expected(group).items() if given}
 
-    every = [*readings, ("idle-left-out", busy)]
+    def as_texts(group: Group) -> Any:
+        return {member: sorted(given, key=str) for member, given in right(*group).items()}
+
+    every = [*readings, ("idle-left-out", busy), ("sorted-as-texts", as_texts)]
     try:
         answers = [give(group) for _, group in cases]
         wrong = [(code, [_plain(rule(g), order) for _, g in cases]) for code, rule in every]
@@ -216,6 +249,21 @@ def _compare_assign(
             shares = _share(got[member]), _share(wanted[member])
             compare.holds(False, f"{call}[{member!r}]", *shares, code)
         compare.equal(call, lambda got=got: got, wanted, {code: got} if code else {})
+    nothing: Group = {}, [Member("a", ()), Member("b", ("t0",))]
+    compare.equal(
+        "assign(no topics, members a b)",
+        lambda: give(nothing),
+        expected(nothing),
+        {"idle-left-out": {}},
+    )
+    idle = assign({}, list(nothing[1]))
+    compare.holds(
+        idle["a"] is not idle["b"],
+        "assign(no topics, members a b)",
+        "one list for both",
+        "two",
+        "shares-lists",
+    )
     partitions, members = {"t1": 3, "t0": 3}, [Member("b", ("t0",)), Member("a", ("t1", "t0"))]
     before = dict(partitions), list(members)
     assign(partitions, members)
@@ -243,7 +291,26 @@ def _readings(runs: Runs, order: Order, numbers: Order) -> Any:
         ("sorted-as-numbers", lambda group: _assignment(group, runs, numbers)),
         ("topics-as-given", lambda group: _assignment(group, runs, order, as_given=True)),
         ("topics-as-given", lambda group: _assignment(group, runs, order, as_read=True)),
+        ("shares-lists", _all_to_all),
+        ("looks-at-owned", lambda group: _assignment(group, runs, _owners_first(order))),
+        *(
+            ("counts-all-members", partial(_assignment, runs=runs, order=order, **how))
+            for how in (
+                {"of_all": True},
+                {"place_in_all": True},
+                {"of_all": True, "place_in_all": True},
+            )
+        ),
     ]
+
+
+def precondition_2(self: Any, partitions: Mapping[str, int], members: Sequence[Member]) -> bool:
+    static = [member.instance_id for member in members if member.instance_id is not None]
+    return (
+        len({member.id for member in members}) == len(members)
+        and len({*static, ""}) == len(static) + 1
+        and all(len({*member.topics}) == len(member.topics) for member in members)
+    )
 
 
 def exercise_2(compare: Comparer, assign: Callable[..., Any]) -> None:
@@ -266,6 +333,12 @@ def _rounded_down(partitions: int, members: int) -> list[tuple[int, int]]:
     return _runs_of([partitions // members] * members)
 
 
+def _one_more(partitions: int, members: int) -> list[tuple[int, int]]:
+    each = partitions // members + 1
+    starts = [min(place * each, partitions) for place in range(members)]
+    return [(start, min(each, partitions - start)) for start in starts]
+
+
 def _rest_to_last(partitions: int, members: int) -> list[tuple[int, int]]:
     each, rest = divmod(partitions, members)
     return _runs_of([each] * (members - 1) + [each + rest])
@@ -282,6 +355,7 @@ def exercise_3(compare: Comparer, multiple: Callable[[], Any]) -> None:
         ("static-counts", lambda group: _assignment(group, multiple_runs, in_order)),
         ("balanced-instead", lambda group: _assignment(group, range_runs, _by_id)),
         ("multiple-rounds-down", lambda group: _assignment(group, _rounded_down, _by_id)),
+        ("multiple-one-more", lambda group: _assignment(group, _one_more, _by_id)),
         ("multiple-rest-to-last", lambda group: _assignment(group, _rest_to_last, _by_id)),
         ("multiple-past-end", lambda group: _assignment(group, _past_end, _by_id)),
     ]
