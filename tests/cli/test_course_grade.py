@@ -25,6 +25,7 @@ from tests.support.unreadable import without_privileges
 pytestmark = pytest.mark.processes
 
 LAB = lab_of(1)
+NOT_HANDED_IN = "no folder of lab 1 was handed in: hand in 01_message, or a zip of it"
 
 
 def course(*words: str | Path) -> Run:
@@ -69,7 +70,7 @@ def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
     assert first["06-tampered"]["tampered"] == "checks.py"
     assert (first["01-right"]["same_seed_as"], first["01-right"]["late"]) == ("07-copied", "")
     assert first["07-copied"]["same_seed_as"] == "01-right"
-    assert first["08-nothing"]["reason"] == "no folder of lab 1 was handed in"
+    assert first["08-nothing"]["reason"] == NOT_HANDED_IN
     assert rows["01-right", "1.2"]["points"] == "10"
     assert "notes.txt: not a folder of a student; it is left out\n" in run.err
     assert "8 students, 7 folders to grade; on an idle machine usually a minute, or " in run.err
@@ -227,7 +228,7 @@ def test_folder_that_cannot_be_read_is_a_row_that_says_so(tmp_path):
     folder = WorkFolder.start(LAB, tmp_path / "submissions" / "ada", "ada")
     (tmp_path / "submissions" / "bob").mkdir(mode=0)
     with without_privileges():
-        found = submissions_in(tmp_path / "submissions")
+        found = submissions_in(tmp_path / "submissions", tmp_path)
     assert found.students == {"ada": "", "bob": found.students["bob"]}
     assert found.students["bob"].endswith("bob: Permission denied")
     assert [each.path for each in found.handed_in] == [folder.path]
@@ -249,8 +250,58 @@ def test_roster_says_who_is_missing_and_who_is_late(tmp_path):
     rows = rows_of(marks)
     late = {name: row["late"] for (name, id), row in rows.items() if id == "1.1"}
     assert late == {"ada": "yes", "bob": "no", "eve": "", "zoe": ""}
-    assert rows["zoe", "1.1"]["reason"] == "no folder of lab 1 was handed in"
+    assert rows["zoe", "1.1"]["reason"] == NOT_HANDED_IN
     assert "eve: not in the roster; graded all the same\n" in run.err
+
+
+def test_late_work_loses_percent_for_each_day_after_a_time_of_grace(tmp_path):
+    """The deadlines are of labs; the points in the table stay as `lab check` gives them."""
+    for lab in (1, 2):
+        for name in ("ada", "bob"):
+            WorkFolder.start(lab_of(lab), tmp_path / "submissions" / name, name)
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "student;lab;deadline;submitted\n"
+        "ada;1;2026-10-05T18:00;Monday, 5 October 2026, 6:10 PM\n"
+        "ada;2;2026-10-12T18:00;2026-10-13T18:00\n"
+        "bob;1;2026-10-05T18:00;2026-10-06T18:01\n"
+        "bob;2;2026-10-12T18:00;-\n"
+    )
+    marks = tmp_path / "marks.csv"
+    words = ("grade", tmp_path / "submissions", "--csv", marks)
+    rule = ("--late-percent", "20", "--grace", "15")
+    assert course(*words, "--roster", roster, *rule).code == 0
+    found = {key: (row["late"], row["lost_percent"]) for key, row in rows_of(marks).items()}
+    assert (found["ada", "1.1"], found["ada", "2.1"]) == (("no", "0"), ("yes", "20"))
+    assert (found["bob", "1.1"], found["bob", "2.1"]) == (("yes", "40"), ("", "0"))
+    assert_one_line(course(*words, *rule), 2)  # there are no times
+
+
+def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):
+    for name in ("ada", "eve"):
+        handed_in(tmp_path, name)
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "student,group,deadline,submitted\n"
+        "ada,Red,2026-10-05T18:00,2026-10-05T19:00\nbob,Red,2026-10-05T20:00,\n"
+        "eve,,,\nzoe,,,\n"
+    )
+    marks = tmp_path / "marks.csv"
+    words = ("grade", tmp_path / "submissions", "--csv", marks, "--roster", roster)
+    assert course(*words).code == 0
+    rows = rows_of(marks)
+    first = {name: row for (name, id), row in rows.items() if id == "1.1"}
+    points = {name: row["points"] for name, row in first.items()}
+    assert points == {"ada": "10", "bob": "10", "eve": "10", "zoe": "0"}
+    assert [(first[name]["group"], first[name]["late"]) for name in ("ada", "bob", "eve")] == [
+        ("Red", "yes"),
+        ("Red", "no"),  # the own deadline counts
+        ("", ""),
+    ]
+    assert (first["ada"]["same_seed_as"], first["bob"]["same_seed_as"]) == ("", "")
+    before = marks.read_bytes()
+    assert "0 folders to grade, 2 graded already" in course(*words, "--resume").err
+    assert marks.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -263,7 +314,7 @@ def test_roster_says_who_is_missing_and_who_is_late(tmp_path):
         ("student\n../x\n", "line 2: '../x' is no name of a folder"),
         ("student\nada\nada\n", "line 3: ada stands there a second time"),
         ("student,deadline\nada,soon\n", "line 2: 'soon' is no time like"),
-        ("student,deadline,submitted\na,2026-10-05,2026-10-05T00:00Z\n", "has a time zone"),
+        ("student,deadline,submitted\na,2026-10-05T00:00,2026-10-05T00:00Z\n", "has a time zone"),
         ("student,x\nada\n", "line 2 has fewer cells than the first"),
         ("student\nada,1\n", "line 2 has more cells than the first"),
         ("student\n\udcff\n", "line 2 is not UTF-8"),

@@ -6,7 +6,9 @@ Source: ours.
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -35,7 +37,7 @@ from kminilog.course.teaching.marks_pages import (
     statistics_page,
     student_page,
 )
-from kminilog.course.teaching.roster import roster_from_csv
+from kminilog.course.teaching.roster import LateRule, Roster, roster_from_csv
 from kminilog.course.teaching.statistics import ExerciseStatistics, statistics_of
 from kminilog.course.teaching.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
@@ -58,8 +60,23 @@ _SECONDS_BETWEEN_FILES = 2.0
 @click.option(
     "--roster",
     type=InputFile(),
-    help="CSV file with all students: the column `student`, and for `late` the columns "
-    "`deadline` and `submitted`, with times like 2026-10-05T18:00.",
+    help="Table of all students: a CSV file with the column `student`, and perhaps `lab`, "
+    "`deadline`, `submitted`, `group`, `id` and `email`.",
+)
+@click.option(
+    "--late-percent",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="Percent of the points that late work loses for each day that has begun.",
+)
+@click.option(
+    "--grace",
+    "grace_minutes",
+    type=click.IntRange(0),
+    default=0,
+    metavar="MINUTES",
+    help="Minutes after a deadline in which work is not late.",
 )
 @click.option(
     "--resume",
@@ -76,6 +93,8 @@ def grade_command(
     submissions: Path,
     csv_file: Path,
     roster: Path | None,
+    late_percent: int,
+    grace_minutes: int,
     resume: bool,
     html: Path | None,
     catalogue: Catalogue,
@@ -85,26 +104,19 @@ def grade_command(
     SUBMISSIONS has a folder for each student, which holds the folders that `lab start` made.
     The CSV file grows while the work goes on. Nothing is written into the submissions.
     """
-    late = {} if roster is None else roster_from_csv(str(roster), read_regular(roster))
-    found = _submissions(submissions, csv_file, html)
-    if roster is not None:
-        strangers = sorted(set(found.students) - set(late))
-        warn_all(f"{name}: not in the roster; graded all the same" for name in strangers)
-    students = dict.fromkeys(late, "") | found.students
+    if roster is None and (late_percent or grace_minutes):
+        raise click.UsageError("--late-percent and --grace need a --roster, which has the times")
+    rule = LateRule(late_percent, timedelta(minutes=grace_minutes))
+    course = roster_from_csv(str(roster), read_regular(roster)) if roster else Roster({})
+    with TemporaryDirectory() as unpacked:
+        found = _submissions(submissions, Path(unpacked), course, csv_file, html)
+        if roster is not None:
+            strangers = sorted(set(found.students) - set(course.students))
+            warn_all(f"{name}: not in the roster; graded all the same" for name in strangers)
+        students = dict.fromkeys(course.students, "") | found.students
+        marks = _graded(found, students, csv_file, catalogue, resume=resume)
     labs = sorted({each.lab for each in found.handed_in}, key=lambda lab: lab.number)
-    kept = _kept(csv_file, found.handed_in) if resume and csv_file.exists() else {}
-    waiting = [each for each in found.handed_in if (each.student, each.lab.number) not in kept]
-    _announce(students, found.handed_in, waiting)
-    marks = [mark for rows in kept.values() for mark in rows]
-    written = time.monotonic()
-    with working("grading") as at:
-        for number, (one, rows) in enumerate(_as_they_come(waiting, catalogue), start=1):
-            marks += rows
-            if time.monotonic() - written > _SECONDS_BETWEEN_FILES:
-                write_output(csv_file, marks_as_csv(marks))
-                written = time.monotonic()
-            at(f"{number} of {len(waiting)}, {one.student}, lab {one.lab.number}")
-    marks = completed(marks, students, labs, late, catalogue)
+    marks = completed(marks, students, labs, course, rule, catalogue)
     write_output(csv_file, marks_as_csv(marks))
     if html:
         for student, own in by_student(marks):
@@ -117,12 +129,38 @@ def grade_command(
     _tell(marks)
 
 
-def _submissions(directory: Path, csv_file: Path, html: Path | None) -> Submissions:
+def _graded(
+    found: Submissions,
+    students: Mapping[str, str],
+    csv_file: Path,
+    catalogue: Catalogue,
+    *,
+    resume: bool,
+) -> list[Mark]:
+    """Return the marks of all folders; those that are ready are in the CSV file meanwhile."""
+    kept = _kept(csv_file, found.handed_in) if resume and csv_file.exists() else {}
+    waiting = [each for each in found.handed_in if (each.student, each.lab.number) not in kept]
+    _announce(students, found.handed_in, waiting)
+    marks = [mark for rows in kept.values() for mark in rows]
+    written = time.monotonic()
+    with working("grading") as at:
+        for number, (one, rows) in enumerate(_as_they_come(waiting, catalogue), start=1):
+            marks += rows
+            if time.monotonic() - written > _SECONDS_BETWEEN_FILES:
+                write_output(csv_file, marks_as_csv(marks))
+                written = time.monotonic()
+            at(f"{number} of {len(waiting)}, {one.student}, lab {one.lab.number}")
+    return marks
+
+
+def _submissions(
+    directory: Path, unpacked: Path, roster: Roster, csv_file: Path, html: Path | None
+) -> Submissions:
     """Return what was handed in, or refuse a directory that holds nothing, or the results."""
     for output in filter(None, (csv_file, html)):
         if directory.resolve() in output.resolve().parents:
             raise click.UsageError(f"{output} is in {directory}; name a place elsewhere")
-    found = submissions_in(directory)
+    found = submissions_in(directory, unpacked, roster)
     warn_all(found.notices)
     if not found.students:
         raise click.UsageError(

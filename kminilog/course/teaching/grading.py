@@ -30,6 +30,7 @@ from kminilog.course.judging.outcome import ERROR, TIMEOUT, TODO, TOO_BUSY, Cata
 from kminilog.course.judging.sandbox import ProcessResult, TooBusyError, end_all, run_module
 from kminilog.course.material import Exercise, Lab, lab_of
 from kminilog.course.teaching.marks import NO, YES, Mark
+from kminilog.course.teaching.roster import LateRule, Roster
 from kminilog.course.teaching.submissions import FILES, HandedIn
 from kminilog.course.work_folder import (
     PROGRESS_FILE,
@@ -210,37 +211,72 @@ def marks_of_all(
 def completed(
     marks: Iterable[Mark],
     students: Mapping[str, str],
-    labs: Iterable[Lab],
-    late: Mapping[str, str],
+    labs: Sequence[Lab],
+    roster: Roster,
+    rule: LateRule,
     catalogue: Catalogue,
 ) -> list[Mark]:
-    """Return marks with what only all of them together tell.
+    """Return marks with what only all of them together, and the roster, tell.
 
     Each of `students` has a row for each exercise of `labs`; the text beside the name says why a
-    student's folder cannot be read. `late` has yes or no by student.
+    student's folder cannot be read. What one of a group has handed in counts for those who have
+    handed in nothing.
     """
-    found = list(marks)
-    there = {(mark.student, mark.lab) for mark in found}
-    for student, fault in students.items():
-        for lab in labs:
-            if (student, lab.number) not in there:
-                why = CatalogueSentence("not-handed-in", {"lab": str(lab.number)})
+    by_folder = defaultdict(list)
+    for mark in marks:
+        by_folder[mark.student, mark.lab].append(mark)
+    found = []
+    for lab in labs:
+        for student, fault in students.items():
+            group = roster.group_of(student, lab.number)
+            handed_in_by = next(
+                (each for each in (student, *group) if (each, lab.number) in by_folder), None
+            )
+            if handed_in_by:
+                own = by_folder[handed_in_by, lab.number]
+            else:
+                why = CatalogueSentence(
+                    "not-handed-in", {"lab": str(lab.number), "folder": lab.work_name}
+                )
                 if fault:
                     why = CatalogueSentence("unreadable", {"reason": fault})
-                status = ERROR if fault else TODO
-                found += marks_of_all(student, lab, status, why, catalogue)
+                own = marks_of_all(student, lab, ERROR if fault else TODO, why, catalogue)
+            late_by = roster.late_by(student, lab.number, handed_in_by) if handed_in_by else None
+            found += [
+                replace(
+                    mark,
+                    student=student,
+                    group=roster.entry(student, lab.number).group,
+                    late="" if late_by is None else YES if rule.is_late(late_by) else NO,
+                    lost_percent=rule.lost_percent(late_by) if late_by else 0,
+                )
+                for mark in own
+            ]
+    return _with_neighbours(found)
+
+
+def _with_neighbours(marks: Sequence[Mark]) -> list[Mark]:
+    """Return marks with the names of others whose folder was made for the same name.
+
+    Those of one group have one folder, so they are no such others.
+    """
     with_seed = defaultdict(set)
-    for mark in found:
-        with_seed[mark.lab, mark.seed].add(mark.student)
+    for mark in marks:
+        with_seed[mark.lab, mark.seed].add((mark.student, mark.group))
     return [
         replace(
             mark,
-            late=late.get(mark.student, "") if mark.digest else "",
-            same_seed_as=_listed(with_seed[mark.lab, mark.seed] - {mark.student})
+            same_seed_as=_listed(
+                {
+                    student
+                    for student, group in with_seed[mark.lab, mark.seed]
+                    if student != mark.student and not (group and group == mark.group)
+                }
+            )
             if mark.seed
             else "",
         )
-        for mark in found
+        for mark in marks
     ]
 
 

@@ -16,6 +16,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.text import printable
 
 YES, NO = "yes", "no"
+_DELIMITERS = ",;\t"
 _FORMULA = re.compile("'*[=+@\t\r-]")
 
 
@@ -35,8 +36,11 @@ class Mark:
     seconds          what the unit checks of the answer computed, in coarse steps, so that a second
                      run gives the same: 0; 2 from two seconds on; 3, the limit, for a timeout
     predicted        the answer to a prediction, in English; `predicted_right` is yes or no
+    teaches          what a wrong answer shows, and what it would break: as `lab check` says it
     tampered         the files that are not as `lab start` wrote them
     late             yes or no; empty if the roster does not say when the work was due and came
+    lost_percent     what the rule for late work takes of the points, which stand here in full
+    group            with whom the student handed in, by the roster
     same_seed_as     others whose folder of this lab was made for the same name
     digest           tells if the folder is the one that was graded
     """
@@ -50,6 +54,7 @@ class Mark:
     max_points: int = 0
     reason_code: str = ""
     reason: str = ""
+    teaches: str = ""
     seconds: int = 0
     hints: int = 0
     predicted: str = ""
@@ -57,6 +62,8 @@ class Mark:
     seed: str = ""
     tampered: str = ""
     late: str = ""
+    lost_percent: int = 0
+    group: str = ""
     same_seed_as: str = ""
     digest: str = ""
 
@@ -64,6 +71,11 @@ class Mark:
     def id(self) -> str:
         """The exercise as students name it: `1.2`."""
         return f"{self.lab}.{self.exercise}"
+
+
+def points_of(marks: Iterable[Mark]) -> float:
+    """Return the points of some marks, less what late work has lost."""
+    return round(sum(mark.points * (100 - mark.lost_percent) for mark in marks) / 100, 2)
 
 
 COLUMNS = tuple(field.name for field in fields(Mark))
@@ -118,10 +130,15 @@ def csv_rows(
 ) -> list[tuple[int, dict[str, str]]]:
     """Return the rows of a CSV file with a heading: line and cells by column.
 
-    Raises `error` for a file that is none, or that lacks one of the columns `needed`.
+    The heading tells what is between two cells: a comma, a semicolon or a tab, as spreadsheets
+    write it. A row of empty cells is none. Raises `error` for a file that is no CSV, or that lacks
+    one of the columns `needed`.
     """
     try:
-        reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        text = data.decode("utf-8-sig")
+        first = text.partition("\n")[0]
+        delimiter = max(_DELIMITERS, key=first.count)
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         heading = [each.strip() for each in reader.fieldnames or ()]
         missing = [each for each in needed if each not in heading]
         if missing:
@@ -138,5 +155,6 @@ def csv_rows(
         if None in row or None in row.values():
             count = "more" if None in row else "fewer"
             raise error(name, f"line {line} has {count} cells than the first")
-        found.append((line, {column: text_of(text) for column, text in row.items()}))
+        if any(row.values()):
+            found.append((line, {column: text_of(text) for column, text in row.items()}))
     return found

@@ -1,58 +1,194 @@
-"""The roster: who takes part, and when each one's work was due and came.
+"""The roster: who takes part, when each one's work on a lab was due and came, and with whom.
 
-    student,deadline,submitted
-    ada,2026-10-05T18:00,2026-10-05T17:12
+    student,lab,deadline,submitted,group,id,email
+    Ada Lovelace,1,2026-10-05T18:00,2026-10-05T17:12,,s1017,ada@example.org
 
-Only `student` is needed: the name of the folder that holds the work. Times are ISO 8601. Nothing
-else tells when work came: the times of files change when they are copied. Source: ours.
+Only `student` is needed: the name of the folder that holds the work. A row is about one lab; one
+without a lab is about all, as far as the lab has no row of its own that says more. Times are ISO
+8601, or as Moodle and Canvas write them. Nothing else tells when work came: the times of files
+change when they are copied. The names are equal in all forms of Unicode. Source: ours.
 """
 
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from unicodedata import normalize
 
-from kminilog.course.teaching.marks import NO, YES, MarksError, csv_rows
+from kminilog.course.material import all_labs
+from kminilog.course.teaching.marks import MarksError, csv_rows
 from kminilog.text import printable
 
-STUDENT, DEADLINE, SUBMITTED = "student", "deadline", "submitted"
+STUDENT, LAB, DEADLINE, SUBMITTED = "student", "lab", "deadline", "submitted"
+_ALL_LABS = 0
+_NOTHING = ("", "-")  # Moodle's grading worksheet writes - for work that did not come
+_WEEKDAY = re.compile("^[A-Z][a-z]+day, ")
+_FORMS_OF_MOODLE = (
+    "%d %B %Y, %I:%M %p",  # 5 October 2026, 5:12 PM
+    "%B %d, %Y, %I:%M %p",  # October 5, 2026, 5:12 PM
+    "%d %B %Y, %H:%M",
+)
+
+
+def one_form(name: str) -> str:
+    """Return a name in the one form of Unicode that all names here have.
+
+    >>> one_form("Zoe\u0308") == "Zo\xeb"
+    True
+    """
+    return normalize("NFC", name)
 
 
 class RosterError(MarksError):
     """A file is no roster."""
 
-    remedy = f"a roster has the column {STUDENT}, and perhaps {DEADLINE} and {SUBMITTED}"
+    remedy = (
+        f"a roster has the column {STUDENT}, and perhaps {LAB}, {DEADLINE}, {SUBMITTED}, group, "
+        "id and email"
+    )
 
 
-def roster_from_csv(name: str, data: bytes) -> dict[str, str]:
-    """Return for each student of a roster if the work was late: yes, no, or empty if unknown.
+class LateRule(NamedTuple):
+    """What late work loses: so many percent for each day that has begun, after a time of grace."""
 
-    Raises RosterError for another file, for a student without a name or with two rows, for a name
-    that no folder can have, and for what is no time.
+    percent_a_day: int = 0
+    grace: timedelta = timedelta()
+
+    def lost_percent(self, late_by: timedelta) -> int:
+        """Return what work loses that came so long after its deadline.
+
+        >>> rule = LateRule(10, timedelta(minutes=15))
+        >>> [rule.lost_percent(timedelta(minutes=n)) for n in (-5, 15, 16, 1441, 99999)]
+        [0, 0, 10, 20, 100]
+        """
+        days = -(-late_by // timedelta(days=1)) if self.is_late(late_by) else 0
+        return min(100, days * self.percent_a_day)
+
+    def is_late(self, late_by: timedelta) -> bool:
+        """Tell if that long after the deadline is late."""
+        return late_by > self.grace
+
+
+class Entry(NamedTuple):
+    """What a roster says of a student and a lab; nothing where it says nothing."""
+
+    deadline: datetime | None = None
+    submitted: datetime | None = None
+    group: str = ""
+    id: str = ""
+    email: str = ""
+
+
+class Roster:
+    """All students, in the order of the file."""
+
+    def __init__(self, rows: Mapping[tuple[str, int], Entry]) -> None:
+        self._rows = rows
+        self.students = list(dict.fromkeys(student for student, _ in rows))
+        self._ids = {student: row.id for (student, _), row in rows.items() if row.id}
+        self._emails = {student: row.email for (student, _), row in rows.items() if row.email}
+
+    def entry(self, student: str, lab: int = _ALL_LABS) -> Entry:
+        """Return what the rows of a student say of a lab: its times, and the group."""
+        own, general = (self._rows.get((student, n), Entry()) for n in (lab, _ALL_LABS))
+        return Entry(
+            deadline=own.deadline or general.deadline,
+            submitted=own.submitted or general.submitted,
+            group=own.group or general.group,
+        )
+
+    def identity(self, student: str) -> tuple[str, str]:
+        """Return id and email of a student, in whichever of his or her rows they stand."""
+        return self._ids.get(student, ""), self._emails.get(student, "")
+
+    def late_by(self, student: str, lab: int, handed_in_by: str) -> timedelta | None:
+        """Return how long after the deadline work came; None if the roster does not say it.
+
+        For who is in a group, the row of whoever handed in says when it came, if the own does not.
+        """
+        own = self.entry(student, lab)
+        submitted = own.submitted or self.entry(handed_in_by, lab).submitted
+        return submitted - own.deadline if own.deadline and submitted else None
+
+    def group_of(self, student: str, lab: int) -> list[str]:
+        """Return who hands in a lab together with a student, that student among them."""
+        group = self.entry(student, lab).group
+        if not group:
+            return [student]
+        return [each for each in self.students if self.entry(each, lab).group == group]
+
+    def owners(self, name: str, number: str = "") -> list[str]:
+        """Return whose folder has this name: a student's, or that of all members of a group.
+
+        `number` is what Moodle puts behind the name; it may be the id of one who shares a name.
+        """
+        for student, id in self._ids.items():
+            if number and id in (number, f"Participant {number}"):
+                return [student]
+        if name in self.students:
+            return [name]
+        return list(dict.fromkeys(who for (who, _), row in self._rows.items() if row.group == name))
+
+
+def roster_from_csv(name: str, data: bytes) -> Roster:
+    """Return the roster that a file holds.
+
+    Raises RosterError for another file, for a student without a name or with two rows for a lab,
+    for a name that no folder can have, and for what is no lab and no time.
     """
-    found: dict[str, str] = {}
+    found: dict[tuple[str, int], Entry] = {}
     for line, row in csv_rows(name, data, [STUDENT], RosterError):
-        student = printable(row[STUDENT].strip())
-        if not student or "/" in student or student in (".", ".."):
-            raise RosterError(name, f"line {line}: {student!r} is no name of a folder")
-        if student in found:
-            raise RosterError(name, f"line {line}: {student} stands there a second time")
-        found[student] = _late(name, line, row)
+        try:
+            key, entry = _read(row)
+            if key in found:
+                lab = f" for lab {key[1]}" if key[1] else ""
+                raise ValueError(f"{key[0]} stands there a second time{lab}")
+            found[key] = entry
+            _check_zones(Roster(found).entry(*key))
+        except ValueError as wrong:
+            raise RosterError(name, f"line {line}: {wrong}") from None
     if not found:
         raise RosterError(name, "it names no student")
-    return found
+    return Roster(found)
 
 
-def _late(name: str, line: int, row: Mapping[str, str]) -> str:
-    times = [row.get(column, "").strip() for column in (DEADLINE, SUBMITTED)]
-    moments = []
-    for text in filter(None, times):
-        try:
-            moments.append(datetime.fromisoformat(text))
-        except ValueError:
-            reason = f"line {line}: {printable(text)!r} is no time like 2026-10-05T18:00"
-            raise RosterError(name, reason) from None
-    if not all(times):
-        return ""
-    deadline, submitted = moments
-    if (deadline.tzinfo is None) != (submitted.tzinfo is None):
-        raise RosterError(name, f"line {line}: only one of both times has a time zone")
-    return YES if submitted > deadline else NO
+def _read(row: Mapping[str, str]) -> tuple[tuple[str, int], Entry]:
+    cells = {column: printable(text.strip()) for column, text in row.items()}
+    student = one_form(cells[STUDENT])
+    if not student or "/" in student or student in (".", ".."):
+        raise ValueError(f"{student!r} is no name of a folder")
+    lab = cells.get(LAB, "")
+    if lab and lab not in {str(each.number) for each in all_labs()}:
+        raise ValueError(f"{lab!r} is no number of a lab")
+    return (student, int(lab or _ALL_LABS)), Entry(
+        deadline=_moment(cells.get(DEADLINE, "")),
+        submitted=_moment(cells.get(SUBMITTED, "")),
+        group=one_form(cells.get("group", "")),
+        id=cells.get("id", ""),
+        email=cells.get("email", ""),
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the time that a cell says; ValueError if it says another thing.
+
+    >>> str(_moment("Monday, 5 October 2026, 5:12 PM")), str(_moment("2026-10-05 17:12:00 UTC"))
+    ('2026-10-05 17:12:00', '2026-10-05 17:12:00+00:00')
+    """
+    if text in _NOTHING:
+        return None
+    plain = _WEEKDAY.sub("", " ".join(text.split()).replace(" UTC", "Z"))
+    with suppress(ValueError):
+        if ":" in plain:  # a day alone would be its first moment
+            return datetime.fromisoformat(plain)
+    for form in _FORMS_OF_MOODLE:
+        with suppress(ValueError):
+            return datetime.strptime(plain, form)  # noqa: DTZ007 - Moodle names no time zone
+    raise ValueError(f"{text!r} is no time like 2026-10-05T18:00")
+
+
+def _check_zones(entry: Entry) -> None:
+    zones = {time.tzinfo is None for time in (entry.deadline, entry.submitted) if time}
+    if len(zones) > 1:
+        raise ValueError("only one of both times has a time zone")

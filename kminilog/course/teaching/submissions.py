@@ -1,15 +1,19 @@
 """What students have handed in: a folder for each student, with what `lab start` made in it.
 
     submissions/ada/01_message/         answers.py  checks.py  progress.json
+    submissions/ada.zip                 the same, packed
+    submissions/Ada Lovelace_123_assignsubmission_file_/       as Moodle names it
 
 The folder of a lab may be that of the student itself, or one further down: `ada/work/01_message`.
+There, too, a zip file stands for a folder.
 
 Only these three files count, and they are copied before anything is done with them: nothing is
 written into the submissions, and no link leads out of them. Nothing of a student's runs here.
-Source: ours.
+Source: ours; the names are those of Moodle's `mod_assign\\downloader`.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +21,8 @@ from typing import NamedTuple
 
 from kminilog.course.answers import ANSWERS_FILE
 from kminilog.course.material import Lab, all_labs
+from kminilog.course.teaching.roster import Roster, one_form
+from kminilog.course.teaching.zip_folder import ZipError, unpack
 from kminilog.course.work_folder import PROGRESS_FILE, lab_in
 from kminilog.storage.files import read_regular
 from kminilog.text import printable
@@ -26,6 +32,8 @@ _FILE_BYTES = 1 << 20
 _LEVELS = 2  # of folders below that of the student
 _NOT_OF_STUDENTS = ("__MACOSX",)
 _DIGEST_CHARACTERS = 16
+_ZIP = ".zip"
+_OF_MOODLE = re.compile(r"(?P<name>.+?)(?:_(?P<number>\d+))?_assignsubmission_[a-z]+(?:_.*)?")
 
 
 class HandedIn(NamedTuple):
@@ -34,6 +42,8 @@ class HandedIn(NamedTuple):
     student: str
     lab: Lab
     path: Path
+    shown: str
+    """The folder, as it is named in a notice."""
 
     def files(self) -> dict[str, bytes]:
         """Return the files that are there. OSError for a link, and for one that cannot be read."""
@@ -68,49 +78,127 @@ class Submissions(NamedTuple):
     notices: list[str]
 
 
-def submissions_in(directory: Path) -> Submissions:
-    """Return what a directory holds; OSError if it cannot be listed."""
+class _Place(NamedTuple):
+    """A folder, and what a lecturer knows it as: it may have come out of a zip file."""
+
+    path: Path
+    name: str
+
+
+def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None) -> Submissions:
+    """Return what a directory holds; OSError if it cannot be listed.
+
+    What is needed of zip files is written into the directory `unpacked`. The roster tells whose a
+    folder is that has the name of a group, or Moodle's number of a student.
+    """
     found = Submissions({}, [], [])
     for path in sorted(directory.iterdir()):
         name = printable(path.name)
         if path.name.startswith(".") or path.name in _NOT_OF_STUDENTS:
             continue
-        if path.is_symlink() or not path.is_dir():
+        is_of_moodle = _OF_MOODLE.fullmatch(path.name) and path.is_file()
+        if path.is_symlink() or not (path.is_dir() or _is_zip(path) or is_of_moodle):
             found.notices.append(f"{name}: not a folder of a student; it is left out")
             continue
-        found.students[name] = ""
-        try:
-            _add_labs(found, name, path)
-        except OSError as error:
-            found.students[name] = f"{printable(error.filename)}: {error.strerror}"
+        owner = _Owner(path, roster)
+        for student in owner.students:
+            found.students.setdefault(student, "")
+        if path.is_dir() or _is_zip(path):
+            _add_labs(found, owner, _Place(path, name if path.is_file() else ""), unpacked)
+        else:
+            found.notices.append(f"{name}: a file alone; hand in the folder of the lab")
     return found
 
 
-def _add_labs(found: Submissions, student: str, directory: Path) -> None:
-    labs: dict[int, HandedIn] = {}
-    for place in _work_folders(directory, _LEVELS):
-        # Its progress.json tells the lab, or else its name.
-        number = None if (place / PROGRESS_FILE).is_symlink() else lab_in(place)
-        by_number = (lab for lab in all_labs() if lab.number == number)
-        by_name = (lab for lab in all_labs() if lab.work_name == place.name)
-        lab = next(by_number, None) or next(by_name, None)
-        if lab is None:
-            name = printable(place.relative_to(directory))
-            found.notices.append(f"{student}: {name}: of no lab that is here; it is left out")
-        elif lab.number in labs:
-            taken = printable(labs[lab.number].path.relative_to(directory))
-            found.notices.append(f"{student}: lab {lab.number} twice; the folder {taken} counts")
-        else:
-            labs[lab.number] = HandedIn(student, lab, place)
-    found.handed_in.extend(labs.values())
+class _Owner:
+    """Whose a folder is, by its name: that of a student, or of all members of a group."""
+
+    def __init__(self, path: Path, roster: Roster | None) -> None:
+        match = _OF_MOODLE.fullmatch(path.name)
+        own = match["name"] if match else path.stem if _is_zip(path) else path.name
+        name = printable(one_form(own))
+        self.number = (match["number"] or "") if match else ""
+        self.students = (roster.owners(name, self.number) if roster else []) or [name]
+        self._roster = roster
+
+    def of_lab(self, lab: Lab) -> str:
+        """Return one student who hands in a lab; the members of a group may differ by lab."""
+        if self._roster and len(self.students) > 1:
+            for student in self.students:
+                if len(self._roster.group_of(student, lab.number)) > 1:
+                    return student
+        return self.students[0]
 
 
-def _work_folders(place: Path, levels: int) -> Iterator[Path]:
-    """Yield the work folders at a place, by name; those with the names of labs come first."""
-    if any(os.path.lexists(place / name) for name in (ANSWERS_FILE, PROGRESS_FILE)):
+def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) -> None:
+    """Add the labs at a place. What cannot be read there is a fault of the student's."""
+    try:
+        for folder in _work_folders(place, unpacked, _LEVELS):
+            if isinstance(folder, _Place):
+                _add_lab(found, owner, folder)
+            else:
+                found.students.update(dict.fromkeys(owner.students, str(folder)))
+    except OSError as error:
+        fault = f"{printable(error.filename)}: {error.strerror}"
+        found.students.update(dict.fromkeys(owner.students, fault))
+
+
+def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
+    lab = _lab_of(place)
+    if lab is None:
+        where = f"{owner.students[0]}: {place.name}".removesuffix(": ")
+        found.notices.append(f"{where}: of no lab that is here; it is left out")
+        return
+    taken = {(each.student, each.lab): each for each in found.handed_in}
+    student = owner.of_lab(lab)
+    if (student, lab) in taken and owner.number:  # of Moodle: a namesake, perhaps
+        student = f"{student}_{owner.number}"
+        found.students[student] = ""
+        found.notices.append(
+            f"{student}: lab {lab.number} of this name is there already; if it is of another "
+            "student, write the number into the column id of the roster"
+        )
+    if (student, lab) in taken:
+        first = taken[student, lab].shown
+        found.notices.append(f"{student}: lab {lab.number} twice; the folder {first} counts")
+    else:
+        shown = place.name or printable(place.path.name)
+        found.handed_in.append(HandedIn(student, lab, place.path, shown))
+
+
+def _lab_of(place: _Place) -> Lab | None:
+    """Return the lab of a work folder: its progress.json tells it, or else its name."""
+    number = None if (place.path / PROGRESS_FILE).is_symlink() else lab_in(place.path)
+    name = Path(place.name or place.path).stem
+    by_number = (lab for lab in all_labs() if lab.number == number)
+    by_name = (lab for lab in all_labs() if lab.work_name == name)
+    return next(by_number, None) or next(by_name, None)
+
+
+def _work_folders(place: _Place, unpacked: Path, levels: int) -> Iterator[_Place | ZipError]:
+    """Yield the work folders at a place, by name; those with the names of labs come first.
+
+    A zip file is a place, too: yields the error of one that is not taken, and goes on.
+    """
+    if _is_zip(place.path):
+        target = unpacked / str(len(os.listdir(unpacked)))
+        target.mkdir()
+        try:
+            unpack(place.path, target, FILES, _FILE_BYTES)
+        except ZipError as error:
+            yield ZipError(printable(f"{place.name}: {error}"))
+            return
+        place = _Place(target, place.name)
+    if any(os.path.lexists(place.path / name) for name in (ANSWERS_FILE, PROGRESS_FILE)):
         yield place
     elif levels:
         names = {lab.work_name for lab in all_labs()}
-        folders = [each for each in place.iterdir() if each.is_dir() and not each.is_symlink()]
-        for folder in sorted(folders, key=lambda each: (each.name not in names, each.name)):
-            yield from _work_folders(folder, levels - 1)
+        inside = [each for each in place.path.iterdir() if not each.is_symlink()]
+        for each in sorted(inside, key=lambda each: (each.name not in names, each.name)):
+            below = _Place(each, f"{place.name}/{printable(each.name)}".lstrip("/"))
+            if each.is_dir() or _is_zip(each):
+                yield from _work_folders(below, unpacked, levels - each.is_dir())
+
+
+def _is_zip(path: Path) -> bool:
+    return path.suffix.lower() == _ZIP and path.is_file() and not path.is_symlink()

@@ -1,0 +1,88 @@
+"""The roster: times, separators, names and groups, as platforms and spreadsheets write them."""
+
+from datetime import timedelta
+from unicodedata import normalize
+
+import pytest
+
+from kminilog.course.teaching.roster import Roster, RosterError, roster_from_csv
+
+
+def roster(*lines: str) -> Roster:
+    return roster_from_csv("roster.csv", "\n".join(lines).encode())
+
+
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_cells_stand_between_commas_semicolons_or_tabs(between):
+    found = roster(
+        *(between.join(row) for row in (("student", "lab", "email"), ("ada", "1", "a@x")))
+    )
+    assert (found.students, found.identity("ada")) == (["ada"], ("", "a@x"))
+
+
+@pytest.mark.parametrize(
+    "submitted",
+    [
+        "2026-10-05T17:12",
+        "2026-10-05 17:12:00",
+        "Monday, 5 October 2026, 5:12 PM",  # Moodle, English
+        "Monday, October 5, 2026, 5:12 PM",  # Moodle, English of the United States
+        "Monday, 5 October 2026, 5:12\u202fPM",
+        "5 October 2026, 17:12",
+    ],
+)
+def test_times_of_moodle_are_read(submitted):
+    found = roster("student;deadline;submitted", f"ada;2026-10-05T17:00;{submitted}")
+    assert found.late_by("ada", 1, "ada") == timedelta(minutes=12)
+
+
+@pytest.mark.parametrize("submitted", ["2026-10-05T17:12:00Z", "2026-10-05 17:12:00 UTC"])
+def test_times_of_canvas_are_read(submitted):
+    found = roster("student,deadline,submitted", f"ada,2026-10-05T19:00+02:00,{submitted}")
+    assert found.late_by("ada", 1, "ada") == timedelta(minutes=12)
+
+
+def test_row_of_a_lab_says_more_than_the_row_of_all_labs():
+    found = roster(
+        "student,lab,deadline,submitted",
+        "ada,,2026-10-05T18:00,",
+        "ada,1,,2026-10-05T19:00",
+        "ada,2,2026-10-12T18:00,2026-10-12T17:00",
+        "ada,3,,-",
+    )
+    late = [found.late_by("ada", lab, "ada") for lab in (1, 2, 3)]
+    assert late == [timedelta(hours=1), -timedelta(hours=1), None]
+
+
+def test_names_are_equal_in_all_forms_of_unicode():
+    composed, decomposed = (normalize(form, "Zoë") for form in ("NFC", "NFD"))
+    assert composed != decomposed
+    found = roster("student,lab", f"{composed},1", f"{decomposed},2")
+    assert found.students == [composed]
+    with pytest.raises(RosterError, match="a second time for lab 1"):
+        roster("student,lab", f"{composed},1", f"{decomposed},1")
+
+
+def test_group_owns_a_folder_and_may_differ_from_lab_to_lab():
+    found = roster(
+        "student,lab,group,id", "ada,,Red,7", "bob,1,Red,8", "bob,2,,8", "eve,,,Participant 9"
+    )
+    assert found.group_of("ada", 1) == ["ada", "bob"]
+    assert found.group_of("bob", 2) == ["bob"]
+    assert found.owners("Red") == ["ada", "bob"]
+    assert (found.owners("ada"), found.owners("nobody")) == (["ada"], [])
+    assert found.owners("Participant", "9") == ["eve"]
+    assert found.owners("a namesake", "8") == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("ada,99,", "line 2: '99' is no number of a lab"),
+        ("ada,1,2026-10-05", "line 2: '2026-10-05' is no time"),
+        ("ada,1,Monday", "line 2: 'Monday' is no time"),
+    ],
+)
+def test_what_is_no_lab_or_time_is_refused(row, says):
+    with pytest.raises(RosterError, match=says):
+        roster("student,lab,deadline", row)

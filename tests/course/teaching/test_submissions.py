@@ -1,0 +1,195 @@
+"""What students have handed in: folders and zip files, under the names that platforms give them."""
+
+import struct
+import zipfile
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+
+from kminilog.course.material import lab_of
+from kminilog.course.teaching.roster import Roster, roster_from_csv
+from kminilog.course.teaching.submissions import FILES, Submissions, submissions_in
+from kminilog.course.work_folder import WorkFolder
+from tests.support.trees import tree_of
+
+OF_MOODLE = "Ada Lovelace_123_assignsubmission_file_"
+
+
+def read(tmp_path: Path, roster: Roster | None = None) -> Submissions:
+    """Return what is handed in; what comes out of zip files stays where it belongs."""
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    before = tree_of(tmp_path / "in")
+    found = submissions_in(tmp_path / "in", unpacked, roster)
+    assert tree_of(tmp_path / "in") == before
+    assert {path.name for path in tmp_path.iterdir()} <= {"in", "unpacked", "work"}
+    return found
+
+
+def labs(found: Submissions) -> list[tuple[str, int]]:
+    return [(each.student, each.lab.number) for each in found.handed_in]
+
+
+def start(directory: Path, *numbers: int, name: str = "ada") -> Path:
+    """Begin labs as a student does; return the directory."""
+    for number in numbers:
+        WorkFolder.start(lab_of(number), directory, name)
+    return directory
+
+
+def packed(archive: Path, directory: Path) -> None:
+    """Pack all files of a directory, as the playground does."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(directory.rglob("*")):
+            file.write(path, path.relative_to(directory))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada Lovelace.zip",
+        "Ada Lovelace/home.ZIP",
+        "Ada Lovelace/work/home.zip",
+        f"{OF_MOODLE}/home.zip",
+        f"{OF_MOODLE}home.zip",
+        "Ada Lovelace_assignsubmission_file_/home.zip",
+    ],
+)
+def test_zip_file_is_taken_as_a_folder_of_its_student(tmp_path, name):
+    packed(tmp_path / "in" / name, start(tmp_path / "work", 1, 2))
+    found = read(tmp_path)
+    assert labs(found) == [("Ada Lovelace", 1), ("Ada Lovelace", 2)]
+    assert (found.students, found.notices) == ({"Ada Lovelace": ""}, [])
+    assert set(found.handed_in[0].files()) == set(FILES)
+    assert {path.name for path in (tmp_path / "unpacked").rglob("*.*")} == set(FILES)  # no others
+
+
+def test_zip_file_and_folder_of_the_same_work_have_the_same_digest(tmp_path):
+    start(tmp_path / "in" / "ada", 1)
+    packed(tmp_path / "in" / "bob.zip", tmp_path / "in" / "ada")
+    first, second = read(tmp_path).handed_in
+    assert first.digest() == second.digest()
+
+
+def test_zip_file_of_the_lab_alone_needs_no_progress_file(tmp_path):
+    start(tmp_path / "work", 1)
+    (tmp_path / "work/01_message/progress.json").unlink()
+    packed(tmp_path / "in/ada/01_message.zip", tmp_path / "work/01_message")
+    assert labs(read(tmp_path)) == [("ada", 1)]
+
+
+def bomb(archive: zipfile.ZipFile) -> None:
+    archive.writestr("01_message/answers.py", bytes(50_000_000))
+
+
+def bomb_of_another_kind(archive: zipfile.ZipFile) -> None:
+    archive.writestr("01_message/answers.py", bytes(50_000_000), zipfile.ZIP_BZIP2)
+
+
+def outside(archive: zipfile.ZipFile) -> None:
+    archive.writestr("../../answers.py", "")
+
+
+def absolute(archive: zipfile.ZipFile) -> None:
+    archive.writestr("/answers.py", "")
+
+
+def drive(archive: zipfile.ZipFile) -> None:
+    archive.writestr("C:\\answers.py", "")
+
+
+def link(archive: zipfile.ZipFile) -> None:
+    info = zipfile.ZipInfo("01_message/answers.py")
+    info.external_attr = 0o120777 << 16
+    archive.writestr(info, "/etc/passwd")
+
+
+def file_as_folder(archive: zipfile.ZipFile) -> None:
+    archive.writestr("answers.py", "")
+    archive.writestr("answers.py/answers.py", "")
+
+
+def long_name(archive: zipfile.ZipFile) -> None:
+    archive.writestr("x" * 5000 + "/answers.py", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (bomb, "01_message/answers.py is larger than 1048576 bytes"),
+        (bomb_of_another_kind, "01_message/answers.py is compressed in a way that is not read"),
+        (outside, "../../answers.py leads out of its folder"),
+        (absolute, "/answers.py leads out of its folder"),
+        (drive, "answers.py leads out of its folder"),
+        (link, "01_message/answers.py is a link"),
+        (file_as_folder, "cannot be unpacked: File exists"),
+        (long_name, "cannot be unpacked: File name too long"),
+    ],
+)
+def test_hostile_zip_file_is_a_fault_that_says_what_it_tried(tmp_path, make, says):
+    start(tmp_path / "in/ada", 2)
+    with zipfile.ZipFile(tmp_path / "in/ada/home.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        make(archive)
+    found = read(tmp_path)
+    assert found.students["ada"].startswith("home.zip: ")
+    assert says in found.students["ada"]
+    assert labs(found) == [("ada", 2)]  # what is beside it counts
+
+
+@pytest.mark.parametrize("kind", ["none", "cut off", "encrypted", "changed", "large"])
+def test_zip_file_that_cannot_be_read_is_a_fault(tmp_path, kind):
+    archive = tmp_path / "in/ada.zip"
+    packed(archive, start(tmp_path / "work", 1))
+    data = bytearray(archive.read_bytes())
+    if kind == "none":
+        data = bytearray(b"no zip")
+    elif kind == "cut off":
+        del data[len(data) // 2 :]
+    elif kind == "large":
+        data[:0] = bytes(17 << 20)
+    else:
+        at = 0
+        while (at := data.find(b"PK\x01\x02", at) + 1) > 0:  # each entry of the central directory
+            if kind == "encrypted":
+                data[at + 7] |= 1
+            else:
+                struct.pack_into("<I", data, at + 15, 0)  # the checksum
+    archive.write_bytes(data)
+    found = read(tmp_path)
+    assert found.students["ada"].startswith("ada.zip: ")
+    assert found.students["ada"].endswith(
+        "larger than 16777216 bytes" if kind == "large" else "cannot be read as a zip file"
+    )
+    assert labs(found) == []
+
+
+def test_folders_of_moodle_belong_to_the_students_of_the_roster(tmp_path):
+    ada, zoe = OF_MOODLE, normalize("NFD", "Zoë Quinn") + "_77_assignsubmission_file_"
+    for name, number in ((ada, 1), (ada.replace("123", "900"), 2), (zoe, 1)):
+        start(tmp_path / "in" / name, number)
+    (tmp_path / "in/Bob_5_assignsubmission_file_answers.py").write_text("")
+    found = read(tmp_path, roster_from_csv("r", "student\nAda Lovelace\nZoë Quinn\nBob".encode()))
+    assert labs(found) == [("Ada Lovelace", 1), ("Ada Lovelace", 2), ("Zoë Quinn", 1)]
+    assert "Bob" in found.students  # who has handed in no folder
+
+
+def test_namesakes_are_told_apart_by_the_number(tmp_path):
+    for number in (1, 2):
+        start(tmp_path / f"in/Ada_{number}_assignsubmission_file_", 1)
+    found = read(tmp_path)
+    assert labs(found) == [("Ada", 1), ("Ada_2", 1)]
+    assert "write the number into the column id" in found.notices[0]
+    (tmp_path / "unpacked").rmdir()
+    found = read(tmp_path, roster_from_csv("r", b"student,id\nAda B,1\nAda C,Participant 2\n"))
+    assert (labs(found), found.notices) == ([("Ada B", 1), ("Ada C", 1)], [])
+
+
+def test_folder_of_a_group_belongs_to_one_of_its_members(tmp_path):
+    for number in (1, 2):
+        start(tmp_path / "in/Team Red_9_assignsubmission_file_", number)
+    text = "student,lab,group\nada,1,Team Red\nbob,1,Team Red\neve,2,Team Red\nbob,2,Team Red\n"
+    found = read(tmp_path, roster_from_csv("r", text.encode()))
+    assert labs(found) == [("ada", 1), ("bob", 2)]
+    assert set(found.students) == {"ada", "bob", "eve"}
