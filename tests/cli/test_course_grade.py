@@ -1,19 +1,23 @@
 """`kminilog course grade` and `stats`: from folders of students to marks and pages."""
 
 import csv
+import html
 import json
 import os
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.sandbox import run_module
-from kminilog.course.material import all_labs, lab_of
+from kminilog.course.material import all_labs, exercise_of, lab_of
 from kminilog.course.teaching import grading
 from kminilog.course.teaching.marks import COLUMNS
+from kminilog.course.teaching.proof import solution
 from kminilog.course.teaching.submissions import submissions_in
 from kminilog.course.work_folder import WorkFolder
 from tests.support.cli.command_line import Run, assert_one_line
@@ -302,6 +306,99 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):
     before = marks.read_bytes()
     assert "0 folders to grade, 2 graded already" in course(*words, "--resume").err
     assert marks.read_bytes() == before
+
+
+def test_reason_teaches_as_lab_check_says_it(graded):
+    directory, _ = graded
+    says, breaks = Catalogue("en").reason("size-includes-12")
+    teaches = f"{says} In a real system: {breaks}"
+    assert rows_of(directory / "marks.csv")["02-wrong", "1.1"]["teaches"] == teaches
+    results = json.loads((directory / "h/students/02-wrong/results.json").read_text())
+    assert results["tests"][0]["output"].splitlines()[1:] == [teaches]
+    page = html.unescape((directory / "h/students/02-wrong/index.html").read_text())
+    assert f"<p>{teaches}</p>" in page
+
+
+def test_wrong_prediction_teaches_what_who_gives_it_may_believe(tmp_path):
+    wrong = Catalogue("en").texts(exercise_of("1.7")).wrong[0]
+    folder = handed_in(tmp_path)
+    folder.progress |= {"predicted": {"1.7": wrong.answer}}
+    folder.save()
+    words = ("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert course(*words).code == 0
+    assert rows_of(tmp_path / "marks.csv")["ada", "1.7"]["teaches"] == wrong.misconception
+
+
+SPECIFIED = {"score", "output", "execution_time", "tests"}
+OF_A_TEST = {"number", "name", "score", "max_score", "status", "output"}
+"""Of what Gradescope's specification of results.json allows, what is used here."""
+
+
+@pytest.mark.parametrize("kind", ["nothing", "lone file", "outside", "right"])
+def test_results_for_gradescope_are_always_there(tmp_path, kind):
+    submission = tmp_path / "submissions/student"
+    submission.mkdir(parents=True)
+    if kind == "lone file":
+        (submission / "answers.py").write_text(HEADER)
+    elif kind == "outside":
+        with zipfile.ZipFile(submission / "home.zip", "w") as archive:
+            archive.writestr("../../answers.py", HEADER)
+    elif kind == "right":
+        WorkFolder.start(LAB, submission, "ada").answers_path.write_text(HEADER)
+    words = ("--csv", tmp_path / "marks.csv", "--html", tmp_path / "h")
+    run = course("grade", tmp_path / "submissions", *words)
+    assert run.code == 0, run.err
+    assert run.out.splitlines()[1].split()[:2] == ["student", "10" if kind == "right" else "0"]
+    results = json.loads((tmp_path / "h/students/student/results.json").read_text())
+    assert set(results) == SPECIFIED
+    assert all(set(each) == OF_A_TEST for each in results["tests"])
+    assert all(each["status"] in ("passed", "failed") for each in results["tests"])
+    assert results["score"] == (10 if kind == "right" else 0)
+    says = "Hand in the folder that `kminilog lab start` made, such as 01_message"
+    assert (says in results["output"]) == (kind != "right")
+    assert ("../../answers.py leads out of its folder" in results["output"]) == (kind == "outside")
+    page = (tmp_path / "h/students/student/index.html").read_text()
+    assert (says in page) == (kind != "right")
+
+
+def test_results_page_and_gradebook_have_points_less_what_late_work_lost(tmp_path):
+    handed_in(tmp_path, "ada", HEADER + CHECKSUM)
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,deadline,submitted,id\nada,2026-10-05T18:00,2026-10-05T18:01,s1\n")
+    words = ["grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv"]
+    words += ["--roster", roster, "--late-percent", "15", "--html", tmp_path / "h"]
+    run = course(*words, "--wide", tmp_path / "wide.csv", "--points-possible")
+    assert run.code == 0, run.err
+    most = sum(each.points for each in LAB.exercises)
+    assert (tmp_path / "wide.csv").read_text().splitlines()[1:] == [
+        f"Points Possible,,,,,{most}",
+        "ada,,s1,,,17",
+    ]
+    results = json.loads((tmp_path / "h/students/ada/results.json").read_text())
+    assert (results["score"], results["tests"][0]["score"]) == (17, 10)
+    assert results["output"] == "Lab 1 came late: 15 % of its points are lost."
+    assert "late, lab 1: 15 % lost" in (tmp_path / "h/index.html").read_text()
+    assert_one_line(course(*words, "--points-possible"), 2)  # no file to have the row
+
+
+def test_core_counts_the_points_of_the_core_path_alone(tmp_path):
+    folder = handed_in(tmp_path)
+    folder.answers_path.write_text(solution(LAB, folder.path))
+    words = ["grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv"]
+    words += ["--wide", tmp_path / "wide.csv", "--html", tmp_path / "h"]
+    most = {}
+    for options in ([], ["--core"]):
+        assert course(*words, *options).code == 0
+        (_, row) = csv.reader((tmp_path / "wide.csv").read_text().splitlines())
+        results = json.loads((tmp_path / "h/students/ada/results.json").read_text())
+        assert float(row[-1]) == results["score"]
+        most[bool(options)] = results["score"]
+        rows = rows_of(tmp_path / "marks.csv")
+        assert len(rows) == len(LAB.exercises)  # whoever counts
+    assert most == {
+        False: sum(each.points for each in LAB.exercises),
+        True: sum(each.points for each in LAB.exercises if each.core),
+    }
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Source: ours.
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,8 +28,10 @@ from kminilog.cli.shared.output import (
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.shared.progress import working
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.material import exercise_of
+from kminilog.course.teaching.gradebook import gradebook
 from kminilog.course.teaching.grading import completed, grade, limits_of
-from kminilog.course.teaching.marks import Mark, marks_as_csv, marks_from_csv
+from kminilog.course.teaching.marks import Mark, marks_as_csv, marks_from_csv, points_of
 from kminilog.course.teaching.marks_pages import (
     by_student,
     gradescope_results,
@@ -64,6 +66,18 @@ _SECONDS_BETWEEN_FILES = 2.0
     "`deadline`, `submitted`, `group`, `id` and `email`.",
 )
 @click.option(
+    "--wide",
+    "wide_file",
+    type=OutputFile(),
+    help="Write a CSV file for the gradebook of Canvas or Moodle: a row a student, a column a lab.",
+)
+@click.option(
+    "--points-possible",
+    is_flag=True,
+    help="Add the row from which Canvas makes new assignments. Moodle refuses it.",
+)
+@click.option("--core", is_flag=True, help="Count the points of the core path alone.")
+@click.option(
     "--late-percent",
     type=click.IntRange(0, 100),
     default=0,
@@ -93,6 +107,9 @@ def grade_command(
     submissions: Path,
     csv_file: Path,
     roster: Path | None,
+    wide_file: Path | None,
+    points_possible: bool,
+    core: bool,
     late_percent: int,
     grace_minutes: int,
     resume: bool,
@@ -106,10 +123,12 @@ def grade_command(
     """
     if roster is None and (late_percent or grace_minutes):
         raise click.UsageError("--late-percent and --grace need a --roster, which has the times")
+    if points_possible and not wide_file:
+        raise click.UsageError("--points-possible is a row of --wide FILE; name the file")
     rule = LateRule(late_percent, timedelta(minutes=grace_minutes))
     course = roster_from_csv(str(roster), read_regular(roster)) if roster else Roster({})
     with TemporaryDirectory() as unpacked:
-        found = _submissions(submissions, Path(unpacked), course, csv_file, html)
+        found = _submissions(submissions, Path(unpacked), course, (csv_file, wide_file, html))
         if roster is not None:
             strangers = sorted(set(found.students) - set(course.students))
             warn_all(f"{name}: not in the roster; graded all the same" for name in strangers)
@@ -118,15 +137,22 @@ def grade_command(
     labs = sorted({each.lab for each in found.handed_in}, key=lambda lab: lab.number)
     marks = completed(marks, students, labs, course, rule, catalogue)
     write_output(csv_file, marks_as_csv(marks))
+    if core:
+        marks = [mark for mark in marks if exercise_of(mark.id).core]
+    if wide_file:
+        wide = gradebook(marks, students, labs, course, has_points_possible=points_possible)
+        write_output(wide_file, wide)
     if html:
-        for student, own in by_student(marks):
+        for student, own in by_student(marks, students):
             place = html / "students" / student
             place.mkdir(parents=True, exist_ok=True)
-            write_output(place / "index.html", student_page(student, own, catalogue).encode())
-            results = gradescope_results(own, catalogue)
+            fault = students[student]
+            page = student_page(student, own, fault, catalogue)
+            write_output(place / "index.html", page.encode())
+            results = gradescope_results(own, fault, catalogue)
             write_output(place / "results.json", json_bytes(results, indent=2) + b"\n")
-        write_output(html / "index.html", index_page(marks).encode())
-    _tell(marks)
+        write_output(html / "index.html", index_page(marks, students).encode())
+    _tell(marks, students)
 
 
 def _graded(
@@ -154,10 +180,10 @@ def _graded(
 
 
 def _submissions(
-    directory: Path, unpacked: Path, roster: Roster, csv_file: Path, html: Path | None
+    directory: Path, unpacked: Path, roster: Roster, outputs: Iterable[Path | None]
 ) -> Submissions:
     """Return what was handed in, or refuse a directory that holds nothing, or the results."""
-    for output in filter(None, (csv_file, html)):
+    for output in filter(None, outputs):
         if directory.resolve() in output.resolve().parents:
             raise click.UsageError(f"{output} is in {directory}; name a place elsewhere")
     found = submissions_in(directory, unpacked, roster)
@@ -219,14 +245,14 @@ def _as_they_come(
         graded.close()
 
 
-def _tell(marks: Sequence[Mark]) -> None:
+def _tell(marks: Sequence[Mark], students: Iterable[str]) -> None:
     """Write the points of each student, and what a lecturer should look at."""
     rows = []
-    for student, own in by_student(marks):
-        points = sum(mark.points for mark in own)
+    for student, own in by_student(marks, students):
+        points = f"{points_of(own):g}"
         neighbours = "; ".join(sorted({m.same_seed_as for m in own if m.same_seed_as}))
         files = " ".join(sorted({name for mark in own for name in mark.tampered.split()}))
-        late = max(mark.late for mark in own)
+        late = max((mark.late for mark in own), default="")
         rows.append((student, points, sum(m.max_points for m in own), late, files, neighbours))
     headings = ("student", "points", "of", "late", "tampered", "same seed as")
     write_table(headings, rows)

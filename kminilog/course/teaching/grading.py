@@ -151,8 +151,11 @@ def _full_mark(
     predicted = told["predicted"].get(exercise.id)
     is_known = exercise.kind == "predict" and predicted in catalogue.choices(exercise)
     is_right = is_known and predicted == Catalogue(DEFAULT_LANGUAGE).texts(exercise).right
+    mark = _mark(student, exercise, told["outcomes"][exercise.id], catalogue)
+    is_wrong = is_known and not is_right
     return replace(
-        _mark(student, exercise, told["outcomes"][exercise.id], catalogue),
+        mark,
+        teaches=catalogue.mistaken(exercise, predicted) if is_wrong else mark.teaches,
         hints=told["hints"].get(exercise.id, 0),
         predicted=predicted if is_known else "",
         predicted_right=(YES if is_right else NO) if is_known else "",
@@ -176,6 +179,7 @@ def _mark(student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: 
         max_points=exercise.points,
         reason_code=told["code"] or "",
         reason=catalogue.sentence(*said) if said else "",
+        teaches=catalogue.lesson(told["code"]) if told["code"] else "",
         seconds=_in_steps(told["seconds"]),
     )
 

@@ -4,29 +4,35 @@
     students/ada/index.html         one of them, exercise by exercise
     students/ada/results.json       the same, in the form that Gradescope reads
 
-Source of the form: Gradescope's manual for autograders, "Output format".
+Source of the form: "Output format" in Gradescope's autograder specifications,
+https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.outcome import PASS
-from kminilog.course.material import exercise_of, lab_of
-from kminilog.course.teaching.marks import YES, Mark
+from kminilog.course.material import all_labs, exercise_of, lab_of
+from kminilog.course.teaching.marks import YES, Mark, points_of
 from kminilog.course.teaching.statistics import statistics_of
 from kminilog.pages import render
 
 
-def by_student(marks: Iterable[Mark]) -> list[tuple[str, list[Mark]]]:
-    """Return the marks of each student, by name, in the order of exercises."""
-    rows = sorted(marks, key=lambda mark: (mark.student, mark.lab, mark.exercise))
-    return [(name, list(own)) for name, own in groupby(rows, key=lambda mark: mark.student)]
+def by_student(marks: Iterable[Mark], students: Iterable[str]) -> list[tuple[str, list[Mark]]]:
+    """Return the marks of each student, by name, in the order of exercises; perhaps none."""
+    found: dict[str, list[Mark]] = {student: [] for student in sorted(students)}
+    for mark in sorted(marks, key=lambda mark: (mark.lab, mark.exercise)):
+        found[mark.student].append(mark)
+    return list(found.items())
 
 
-def gradescope_results(marks: Sequence[Mark], catalogue: Catalogue) -> dict[str, Any]:
-    """Return the document for one student: a test for each exercise that has points."""
+def gradescope_results(marks: Sequence[Mark], fault: str, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the document for one student: a test for each exercise that has points.
+
+    Without marks it says what to hand in, or what is wrong with what was handed in.
+    """
     tests = [
         {
             "number": mark.id,
@@ -39,33 +45,54 @@ def gradescope_results(marks: Sequence[Mark], catalogue: Catalogue) -> dict[str,
         for mark in marks
         if mark.max_points
     ]
-    seconds = sum(mark.seconds for mark in marks)
-    return {"score": _points(marks), "execution_time": seconds, "tests": tests}
+    return {
+        "score": points_of(marks),
+        "output": "\n".join(_about_all(marks, fault, catalogue)),
+        "execution_time": sum(mark.seconds for mark in marks),
+        "tests": tests,
+    }
 
 
-def student_page(student: str, marks: Sequence[Mark], catalogue: Catalogue) -> str:
+def student_page(student: str, marks: Sequence[Mark], fault: str, catalogue: Catalogue) -> str:
     """Return the page of one student; no other student is named on it."""
     labs = [
         (number, catalogue.title(lab_of(number)), list(rows))
         for number, rows in groupby(marks, key=lambda mark: mark.lab)
     ]
     titles = {mark.id: catalogue.texts(exercise_of(mark.id)).title for mark in marks}
-    facts = [("points", f"{_points(marks)} of {_most_points(marks)}"), *_own_flags(marks)]
+    facts = [("points", f"{points_of(marks):g} of {_most_points(marks)}"), *_own_flags(marks)]
+    about = _about_all(marks, fault, catalogue)
     return render(
-        "marks_of_student.html", student=student, labs=labs, titles=titles, facts=facts, said=_said
+        "marks_of_student.html",
+        student=student,
+        labs=labs,
+        titles=titles,
+        facts=facts,
+        about=about,
+        said=_said,
     )
 
 
-def index_page(marks: Iterable[Mark]) -> str:
+def _about_all(marks: Sequence[Mark], fault: str, catalogue: Catalogue) -> list[str]:
+    lost = {mark.lab: mark.lost_percent for mark in marks if mark.lost_percent}
+    said = [catalogue.say("late-lost", lab=lab, percent=lost[lab]) for lab in lost]
+    if fault:
+        said.append(fault)
+    if not marks:
+        said.append(catalogue.say("nothing-handed-in", folder=all_labs()[0].work_name))
+    return said
+
+
+def index_page(marks: Iterable[Mark], students: Mapping[str, str]) -> str:
     """Return the page of all students, with a link to the page of each."""
     rows = [
         (
             student,
-            _points(own),
+            f"{points_of(own):g}",
             _most_points(own),
-            [f"{what}: {text}" for what, text in _flags(own)],
+            [f"{what}: {text}" for what, text in _flags(own, students[student])],
         )
-        for student, own in by_student(marks)
+        for student, own in by_student(marks, students)
     ]
     return render("marks.html", rows=rows)
 
@@ -78,27 +105,28 @@ def statistics_page(marks: Sequence[Mark], catalogue: Catalogue) -> str:
     return render("statistics.html", exercises=found, titles=titles, students=students)
 
 
-def _points(marks: Iterable[Mark]) -> int:
-    return sum(mark.points for mark in marks)
-
-
 def _most_points(marks: Iterable[Mark]) -> int:
     return sum(mark.max_points for mark in marks)
 
 
 def _said(mark: Mark) -> str:
-    return ": ".join(filter(None, [mark.reason_code, mark.reason]))
+    """Return what `lab check` says of an answer: what it gave, and what that teaches."""
+    reason = ": ".join(filter(None, [mark.reason_code, mark.reason]))
+    return "\n".join(filter(None, [reason, mark.teaches]))
 
 
-def _flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
+def _flags(marks: Sequence[Mark], fault: str) -> list[tuple[str, str]]:
     """Return what a lecturer should look at: missing labs, late work, changed files, same seeds."""
     same = {(f"same seed, lab {m.lab}", m.same_seed_as) for m in marks if m.same_seed_as}
     missing = sorted({mark.lab for mark in marks if not mark.digest})
     gone = [("not handed in", ", ".join(f"lab {lab}" for lab in missing))] if missing else []
+    if fault:
+        gone.append(("not taken", fault))
     return [*gone, *_own_flags(marks), *sorted(same)]
 
 
 def _own_flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
-    found = {("late", "yes") for mark in marks if mark.late == YES}
+    late = {(mark.lab, mark.lost_percent) for mark in marks if mark.late == YES}
+    found = {(f"late, lab {lab}", f"{lost} % lost" if lost else YES) for lab, lost in late}
     found |= {(f"tampered, lab {m.lab}", m.tampered) for m in marks if m.tampered}
     return sorted(found)

@@ -1,0 +1,56 @@
+"""Marks for the gradebooks of Canvas and Moodle, read back as those two read them."""
+
+import csv
+import io
+
+import pytest
+
+from kminilog.course.material import lab_of
+from kminilog.course.teaching.gradebook import gradebook
+from kminilog.course.teaching.marks import Mark
+from kminilog.course.teaching.roster import Roster, roster_from_csv
+
+LABS = [lab_of(1), lab_of(2)]
+ROSTER = roster_from_csv(
+    "roster.csv", "student,id,email\nLovelace; Ada,s1017,ada@x\nZoë,s1018,zoe@x\n".encode()
+)
+MARKS = [
+    Mark(student, lab, exercise, "implement", "pass", points, 20, lost_percent=lost)
+    for student, lab, lost, both in (
+        ("Lovelace; Ada", 1, 0, (20, 15)),
+        ("Lovelace; Ada", 2, 0, (20, 0)),
+        ("Zoë", 1, 30, (20, 15)),
+        ("Zoë", 2, 0, (0, 0)),
+    )
+    for exercise, points in enumerate(both, start=1)
+]
+
+
+def rows(*, has_points_possible: bool = False, roster: Roster = ROSTER) -> list[list[str]]:
+    data = gradebook(MARKS, roster.students, LABS, roster, has_points_possible=has_points_possible)
+    return list(csv.reader(io.StringIO(data.decode("utf-8"), newline="")))
+
+
+def test_file_has_the_columns_of_canvas_and_its_row_of_points():
+    """As in Canvas' guide to importing grades: five columns of the student, then assignments."""
+    assert rows(has_points_possible=True) == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1", "Lab 2"],
+        ["Points Possible", "", "", "", "", "40", "40"],
+        ["Lovelace; Ada", "", "s1017", "ada@x", "", "35", "20"],
+        ["Zoë", "", "s1018", "zoe@x", "", "24.5", "0"],
+    ]
+
+
+@pytest.mark.parametrize("column", ["SIS User ID", "SIS Login ID"])
+def test_each_row_is_of_a_student_whom_moodle_finds_by_one_column(column):
+    """Moodle ends its import at a row that is of nobody, and asks which column says who it is."""
+    heading, *others = rows()
+    at = heading.index(column)
+    users = {row[at]: row[heading.index("Lab 1")] for row in others}
+    assert list(users.values()) == ["35", "24.5"]
+    assert all(users)
+
+
+def test_name_that_is_a_formula_has_an_apostrophe():
+    data = gradebook([], ["=1+1"], [], ROSTER, has_points_possible=False)
+    assert data.decode().splitlines()[1] == "'=1+1,,,,"
