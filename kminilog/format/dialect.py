@@ -5,6 +5,7 @@
     name of a segment                0, then the last offset of    its own first offset
                                      the segment before
     which segment holds offset o     greatest name <  o            greatest name <= o
+                                     (offset 0: segment 0)
 
 The first two are fields of `Dialect`. The third follows from the second (`lookup.segment_slot`).
 A topic has exactly one dialect; creating the topic writes it into the settings file. All other

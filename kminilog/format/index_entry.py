@@ -89,7 +89,7 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
     if torn_bytes:
         raise CorruptBytesError("torn index entry", position=len(data) - torn_bytes)
     entries = [IndexEntry(*fields) for fields in _ENTRY.iter_unpack(data)]
-    before_all = IndexEntry(-1, 0)  # no entry points at byte 0, the first offset may have one
+    before_all = IndexEntry(-1, 0)  # so the first one must hold I2 (from 0 on) and I3 (above 0)
     for slot, (lower, upper) in enumerate(pairwise([before_all, *entries])):
         if not (lower.relative_offset < upper.relative_offset and lower.position < upper.position):
             raise CorruptBytesError("index does not ascend", position=slot * ENTRY_SIZE_BYTES)

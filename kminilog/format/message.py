@@ -46,7 +46,7 @@ KEY_START = _BEFORE_KEY.size  # 22: all fields of fixed length
 MIN_SIZE = KEY_START - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
-MAX_INSIDE = 1 << 30  # more messages than one compressed message of 2 GB can hold
+MAX_INSIDE = 1 << 30  # more messages than one can hold: 2 GB of the smallest are 83 million
 
 
 class Fault(StrEnum):
@@ -85,9 +85,9 @@ class Message(NamedTuple):
 
 
 class NeedMoreBytes(NamedTuple):
-    """The bytes end inside a message; to go on, decoding needs `needed_bytes` from its start.
+    """The bytes end inside a message. `needed_bytes` counts from the start of this message.
 
-    That is 12 if the size field is not there yet; otherwise it is the length of the message.
+    It is 12 if the size field is not there yet; otherwise it is the length of the message.
     """
 
     needed_bytes: int
@@ -204,18 +204,16 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
         if name := format_name(frame):
             detail += f", but the crc is right: {name}"
         return CorruptMessage(Fault.BAD_MAGIC, detail, offset, end)
-    key_end = KEY_START + key_length if key_length > 0 else KEY_START
+    key_end = KEY_START + max(key_length, 0)
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
-    rest_bytes = value_length = end - value_start
-    is_valid = key_length >= -1 and rest_bytes >= 0
-    if is_valid and dialect.has_value_length:
+    value_length = end - value_start
+    lengths, lengths_fit = f"key length {key_length}", key_length >= -1 and value_start <= end
+    if lengths_fit and dialect.has_value_length:
         (value_length,) = _LENGTH.unpack_from(frame, key_end)
-        is_valid = rest_bytes == max(value_length, 0) and value_length >= -1
-    if not is_valid:
-        detail = f"key length {key_length}, but size {size}"
-        if dialect.has_value_length and key_length >= -1 and value_start <= end:  # there is one
-            detail = f"key length {key_length} and value length {value_length}, but size {size}"
-        return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
+        lengths += f" and value length {value_length}"
+        lengths_fit = value_length >= -1 and value_start + max(value_length, 0) == end
+    if not lengths_fit:
+        return CorruptMessage(Fault.BAD_LENGTH, f"{lengths}, but size {size}", offset, end)
     actual_crc = checksum(frame)
     if actual_crc != crc:
         detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
@@ -228,9 +226,11 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
 def framed(
     data: bytes, position: int, smallest_size: int
 ) -> bytes | NeedMoreBytes | CorruptMessage:
-    """Return the bytes that the size field at `position` says, if it is possible and all are there.
+    """Return one frame: offset, size, and as many bytes after them as the size says.
 
-    The formats of all Kafka versions begin so.
+    Returns NeedMoreBytes if not all of it is there, and CorruptMessage for a size below
+    `smallest_size`. All formats of Kafka begin with offset and size, so a decoder of any format may
+    call this.
     """
     available_bytes = len(data) - position
     if available_bytes < SIZE_END:

@@ -106,6 +106,8 @@ def with_suffix(name: str, suffix: str) -> str:
 def cut_file(log_file: str, position: int, copy: int = 0) -> str:
     """Return the name of the side file for the bytes that recovery cuts off a `.log`.
 
+    If an earlier cut at this position has left a side file, the next one is `copy` 1, then 2.
+
     >>> cut_file("00000000000000368769.log", 497), cut_file("00000000000000368769.log", 497, 1)
     ('00000000000000368769.log.497.cut', '00000000000000368769.log.497-1.cut')
     """
