@@ -16,8 +16,8 @@ from kminilog.format.message import Message, NeedMoreBytes, Outcome, decode
 from kminilog.storage.files import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
+ONE_MESSAGE_BYTES = 1 << 13  # room for one message of a usual size, where only one is needed
 Decode = Callable[[bytes, int], Outcome]
-_ONE_MESSAGE_BYTES = 1 << 13
 
 
 def scan_file(
@@ -33,7 +33,7 @@ def scan_file(
 def scan_by(
     decode: Decode, path: Path, position: int, window_bytes: int
 ) -> Iterator[tuple[int, Outcome]]:
-    """Do what `scan_file` does, with another function in place of `decode`."""
+    """Do what `scan_file` does with any `decode`, such as one for the formats of later Kafkas."""
     descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
@@ -42,7 +42,7 @@ def scan_by(
         while position < end:
             outcome = decode(window, position - window_start)
             while isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - position:
-                # The window ends inside this message: the next one begins where the message does.
+                # The window ends inside this message: the next window begins where it begins.
                 wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
                 window_start = position
                 window = os.pread(descriptor, wanted_bytes, position)
@@ -59,5 +59,5 @@ def scan_by(
 
 def message_at(dialect: Dialect, path: Path, position: int) -> Message | None:
     """Return the whole message that begins at a position; None if there is none. O(size)."""
-    _, outcome = next(scan_file(dialect, path, position, _ONE_MESSAGE_BYTES), (position, None))
+    _, outcome = next(scan_file(dialect, path, position, ONE_MESSAGE_BYTES), (position, None))
     return outcome if isinstance(outcome, Message) else None

@@ -76,7 +76,7 @@ class OffsetIndex:
             if not self._file_bytes:
                 return False
         self._file_bytes = len(data)
-        fields = array("i")
+        fields = array("i")  # not `decode_entries`: 10 MB of entries would be a million objects
         fields.frombytes(data[: len(data) - len(data) % ENTRY_SIZE_BYTES])
         if sys.byteorder == "little":
             fields.byteswap()

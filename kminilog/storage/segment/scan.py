@@ -24,7 +24,7 @@ from kminilog.format.message import (
     Outcome,
     is_next_message,
 )
-from kminilog.storage.segment.segment import Segment, damage_error
+from kminilog.storage.segment.segment import Segment, damage_error, start_of
 from kminilog.storage.segment.whole_messages import WholeMessages, count_whole_messages
 
 
@@ -52,19 +52,19 @@ def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentSc
     entries = due_entries(
         valid, segment.base_offset, segment.index_interval_bytes, last_indexed_position
     )
-    due = list(entries)  # this reads the segment; a message that has no entry is not kept
+    due = list(entries)  # reads the segment: `due_entries` takes one message after the other
     return SegmentScan(valid.next_offset, valid.valid_bytes, due, valid.reason)
 
 
 class _ValidMessages:
-    """Yields offset and position of each valid message; its fields say how far it has come."""
+    """Yields offset and position of each valid message; its fields say how far it has come.
+
+    Not a list: a segment may have millions of messages, and few of them get an entry.
+    """
 
     def __init__(self, segment: Segment, start: IndexEntry | None) -> None:
         self.segment = segment
-        self.next_offset, self.valid_bytes = segment.first_offset, 0
-        if start:
-            self.next_offset = segment.base_offset + start.relative_offset
-            self.valid_bytes = start.position
+        self.valid_bytes, self.next_offset = start_of(segment, start)
         self.reason: str | None = None
 
     def __iter__(self) -> Iterator[tuple[int, int]]:

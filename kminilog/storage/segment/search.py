@@ -15,14 +15,11 @@ from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, NeedMoreBytes, Outcome, decode
 from kminilog.storage.files import open_regular
-from kminilog.storage.segment.log_file import message_at
+from kminilog.storage.segment.log_file import ONE_MESSAGE_BYTES, SCAN_WINDOW_BYTES, message_at
 from kminilog.storage.segment.lookup import UNTRACED, Tracer, walk
 from kminilog.storage.segment.scan import fault
-from kminilog.storage.segment.segment import Segment, damage_error
+from kminilog.storage.segment.segment import Segment, damage_error, start_of
 from kminilog.storage.segment.whole_messages import whole_messages
-
-_LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval
-_MAX_WINDOW_BYTES = 1 << 20
 
 
 class Found(NamedTuple):
@@ -47,17 +44,16 @@ class _Cursor:
     ) -> None:
         self.segment = segment
         self.entry = entry
-        self.start = self.position = entry.position if entry else 0
-        self.next_offset = segment.first_offset
-        if entry:
-            self.next_offset = segment.base_offset + entry.relative_offset
+        self.start, self.next_offset = start_of(segment, entry)
+        self.position = self.start
         self.scanned = 0
         self._descriptor = descriptor
-        # One read: up to the next entry, or an interval and usually the message that begins in it.
-        wanted_bytes = segment.index_interval_bytes + _LAST_MESSAGE_BYTES
+        # One read: up to the next entry. After the last entry, the message may begin anywhere in
+        # the next interval, and end behind it.
+        wanted_bytes = segment.index_interval_bytes + ONE_MESSAGE_BYTES
         if end is not None:
             wanted_bytes = end - self.start
-        self._data = os.pread(descriptor, min(wanted_bytes, _MAX_WINDOW_BYTES), self.start)
+        self._data = os.pread(descriptor, min(wanted_bytes, SCAN_WINDOW_BYTES), self.start)
         self._data_start = self.start
 
     def advance_to(self, offset: int, tracer: Tracer) -> Outcome:
@@ -91,7 +87,7 @@ class _Cursor:
     def _read_on(self, needed_bytes: int) -> bool:
         """Read from the present position on; tell if this gave more bytes than before."""
         known_bytes = self._data_start + len(self._data) - self.position
-        wanted_bytes = max(needed_bytes, _LAST_MESSAGE_BYTES)
+        wanted_bytes = max(needed_bytes, ONE_MESSAGE_BYTES)
         self._data = os.pread(self._descriptor, wanted_bytes, self.position)
         self._data_start = self.position
         return len(self._data) > known_bytes
@@ -116,15 +112,19 @@ def find_in_segment(
     that are no message, and for a message with a wrong offset. If gaps are allowed, see
     `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
     """
-    if descriptor is None:
-        opened = open_regular(segment.log_path)
-        try:
-            segment.index.load()
-            return find_in_segment(
-                segment, offset, tracer, following_offset=following_offset, descriptor=opened
-            )
-        finally:
-            os.close(opened)
+    if descriptor is not None:
+        return _find(segment, descriptor, offset, tracer, following_offset)
+    descriptor = open_regular(segment.log_path)
+    try:
+        segment.index.load()
+        return _find(segment, descriptor, offset, tracer, following_offset)
+    finally:
+        os.close(descriptor)
+
+
+def _find(
+    segment: Segment, descriptor: int, offset: int, tracer: Tracer, following_offset: int | None
+) -> Found | None:
     entry, end = segment.index.nearest_entry(offset, tracer)
     if end is None and segment.index.load():  # the writer has added entries meanwhile
         entry, end = segment.index.nearest_entry(offset, tracer)
@@ -141,16 +141,6 @@ def find_in_segment(
             return Found(segment, position, message, cursor.entry, cursor.scanned, scanned_bytes)
         outcome = cursor.advance_to(offset, tracer)  # after a gap, or a compressed message
     return None
-
-
-def refuse_compressed(found: Found) -> None:
-    """Raise CompressedMessageError if the message is a compressed one."""
-    if found.message.is_compressed:
-        raise CompressedMessageError(
-            found.message.codec,
-            where=f"{found.segment.log_path}, byte {found.position}",
-            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
-        )
 
 
 def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -> Message | None:
@@ -174,7 +164,18 @@ def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -
         if segment.is_in_order(position, outcome, expected, following_offset):
             return outcome
         is_gap = outcome.offset > expected
-    raise damage_error(segment, position, fault(outcome, expected) or "damage", is_gap=is_gap)
+    reason = fault(outcome, expected) or ""  # never empty: what is no fault was returned above
+    raise damage_error(segment, position, reason, is_gap=is_gap)
+
+
+def refuse_compressed(found: Found) -> None:
+    """Raise CompressedMessageError if the message is a compressed one."""
+    if found.message.is_compressed:
+        raise CompressedMessageError(
+            found.message.codec,
+            where=f"{found.segment.log_path}, byte {found.position}",
+            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
+        )
 
 
 def misplaced_segment_error(segment: Segment, before: Segment) -> CorruptLogError:

@@ -27,10 +27,10 @@ from kminilog.storage.segment.offset_index import OffsetIndex
 class Segment:
     """One pair of files. Creating the object touches no file.
 
-    Its index may have been written with an interval of up to `widest_index_interval`, which only
-    `verify` asks for. `allows_gaps` is for a log that Kafka has compacted: offsets are missing
-    there. `added` has the encoded messages that `write` has not written yet. `size_bytes` is the
-    writer's: the file with the added messages, 0 until `open`. Readers ask for `file_bytes`.
+    `added` has the encoded messages that `write` has not written yet. `size_bytes` is the writer's:
+    the file with the added messages, 0 until `open`. Readers ask for `file_bytes`. `allows_gaps` is
+    for a log that Kafka has compacted: offsets are missing there. `widest_index_interval` is for
+    `verify` alone: the greatest interval with which a writer may have made the index.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Segment:
         """Tell if a message may stand at a position where `next_offset` is expected.
 
         If gaps are allowed, its offset may be greater. No crc covers an offset, so a greater one
-        may be damage: then it must lie between its neighbours.
+        may be damage: it must lie between its neighbours. This reads the message after it.
 
             next_offset  <=  message.offset  <  offset of the message after it
 
@@ -126,9 +126,8 @@ class Segment:
         An unfinished message, damage and a wrong offset are faults; a search tells which it is.
         Reads from the last index entry on, or the whole segment if that entry is wrong.
         """
-        entry = self.last_true_entry()
-        next_offset = self.base_offset + entry.relative_offset if entry else self.first_offset
-        for position, outcome in self.scan(entry.position if entry else 0):
+        start, next_offset = start_of(self, self.last_true_entry())
+        for position, outcome in self.scan(start):
             if not isinstance(outcome, Message):
                 break
             if not self.is_in_order(position, outcome, next_offset, None):
@@ -139,7 +138,10 @@ class Segment:
     # ---- writing: for the one writer of the partition
 
     def open(self) -> None:
-        """Create missing files, the index first, and load the state that `add` needs."""
+        """Create missing files, and load the state that `add` needs.
+
+        The index comes first, so that no crash leaves a log without its index.
+        """
         for path in (self.index.path, self.log_path):
             touch(path)
         self.size_bytes = self.file_bytes
@@ -172,7 +174,10 @@ class Segment:
         sync(self.index.path)
 
     def truncate_to(self, size_bytes: int, entry_count: int) -> None:
-        """Truncate both files, and drop added messages; the `.log` keeps its modification time."""
+        """Truncate both files, and drop added messages.
+
+        The `.log` keeps its modification time, because retention goes by it.
+        """
         self.added.clear()
         status = regular_status(self.log_path)
         truncate(self.log_path, size_bytes)
@@ -189,6 +194,13 @@ class Segment:
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
         sync(self.directory)
+
+
+def start_of(segment: Segment, entry: IndexEntry | None) -> tuple[int, int]:
+    """Return position and offset of the message of an index entry; without one, of the first."""
+    if entry is None:
+        return 0, segment.first_offset
+    return entry.position, segment.base_offset + entry.relative_offset
 
 
 def damage_error(
