@@ -6,18 +6,16 @@ last segment is the end of the log. Segments come and go, and a reader does not 
 each search. It lists them after a search that has not found the message, and then searches again
 if they have changed.
 
-`PartitionFiles` says which files a reader may see. `PlainFiles` shows a directory as it is. Another
-implementation serves jobs. A *job* is a bulk load whose files appear in a partition all at once.
-While it is published, a reader may need the kept copy of a segment, in another directory. So a
-listing gives each segment a directory, and `has_changed` and `retry_if_changed` ask for jobs. Where
-there are none, `PlainFiles` is all there is: read on with it.
+    find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
+
+The segments are a SortedDict by base offset; its keys are the names that the search bisects.
 
 kminilog writes no gaps, so a message or segment that does not follow the one before is damage. For
 a log that Kafka has compacted pass `on_gap`: a read then skips gaps, and calls it with each one.
 
-    find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
-
-The segments are a SortedDict by base offset; its keys are the names that the search bisects.
+`PartitionFiles` is the one thing here that has to do with jobs. A *job* is a bulk load whose files
+appear in a partition all at once. To follow a search, read it with `PlainFiles`, which knows no
+jobs: each segment is in the directory itself, and nothing has ever changed.
 Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 """
 
@@ -35,6 +33,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition.notices import Gap, OnGap
 from kminilog.storage.partition.segment_names import segments_among
+from kminilog.storage.segment.log_file import SCAN_WINDOW_BYTES
 from kminilog.storage.segment.lookup import UNTRACED, Tracer, segment_slot
 from kminilog.storage.segment.search import (
     Found,
@@ -47,12 +46,15 @@ from kminilog.storage.segment.segment import Segment
 Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]
 SegmentAfter = Callable[[Segment], Segment | None]
-_MAX_WINDOW_BYTES = 1 << 20
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
 class PartitionFiles(Protocol):
-    """What a reader may see of one partition's directory."""
+    """What a reader may see of one partition's directory.
+
+    Implemented by `PlainFiles` and, for log dirs with jobs, by `storage.publish.visibility`. While
+    a job is published, a reader may need the kept copy of a segment, from another directory.
+    """
 
     def names(self) -> list[str]:
         """Return the names of all files; FileNotFoundError if the directory is gone."""
@@ -183,7 +185,7 @@ class PartitionReader:
         """
         found = self._find_from(offset, tracer)
         if found is None or found.message.offset != offset:
-            raise self._out_of_range(offset, is_followed=found is not None)
+            raise self._out_of_range(offset, has_later_messages=found is not None)
         return found
 
     def read(self, offset: int, max_bytes: int) -> list[Message]:
@@ -240,10 +242,10 @@ class PartitionReader:
                 found = self._search(offset, tracer)
             except (CorruptLogError, FileNotFoundError) as caught:
                 error = caught
-            has_offset = found is not None and found.message.offset == offset
-            if not self._relist_if_it_may_help(found, has_offset, error):
+            is_answer = found is not None and found.message.offset == offset
+            if not self._relist_if_it_may_help(found if is_answer else None, error):
                 break
-        if not has_offset and offset < self.log_start_offset:
+        if not is_answer and offset < self.log_start_offset:
             return None
         if error:
             raise error
@@ -272,18 +274,17 @@ class PartitionReader:
                 raise misplaced_segment_error(following, segment)
         return None
 
-    def _relist_if_it_may_help(
-        self, found: Found | None, has_offset: bool, error: Exception | None
-    ) -> bool:
+    def _relist_if_it_may_help(self, answer: Found | None, error: Exception | None) -> bool:
         """Tell if another search may find something else; it lists the segments to know.
 
-        A message with the right offset is the answer. Only a job may change that, and only in the
-        last segment.
+        `answer` is the message with the right offset, if the search found it. It stands, unless it
+        belongs to a job that has begun since the last listing. Of the listed segments, such a job
+        can only have replaced the last one; its other segments are new.
         """
-        if has_offset and found and found.segment is not self._segments.peekitem()[1]:
+        if answer and answer.segment is not self._segments.peekitem()[1]:
             return False
         has_changed = self._files.has_changed()
-        if has_offset and not has_changed:
+        if answer and not has_changed:
             return False
         return self.list_segments() or has_changed or isinstance(error, FileNotFoundError)
 
@@ -293,26 +294,30 @@ class PartitionReader:
             found = self._files.segments()
         except FileNotFoundError:
             raise LogDirError(str(self.directory), reason=_GONE) from None
-        known = {base: segment.directory for base, segment in self._segments.items()}
-        if found == known:
+        known = self._segments
+        if found == {base: segment.directory for base, segment in known.items()}:
             return False
-        if known.keys() - found.keys():  # joined with another one, perhaps: open all anew
-            known = {}
+        if known.keys() - found.keys():
+            # Retention has deleted one, or a compaction has put it into the segment before it,
+            # whose files are others now. So no segment is kept.
+            known = SortedDict()
         self._segments = SortedDict(
-            (base, self._segments[base])
-            if known.get(base) == directory
+            (base, known[base])
+            if base in known and known[base].directory == directory
             else (base, self.segment_named(base, directory))
             for base, directory in found.items()
         )
         return True
 
-    def _out_of_range(self, offset: int, *, is_followed: bool = False) -> OffsetOutOfRangeError:
+    def _out_of_range(
+        self, offset: int, *, has_later_messages: bool = False
+    ) -> OffsetOutOfRangeError:
         return OffsetOutOfRangeError(
             str(self.topic_partition),
             offset=offset,
             log_start_offset=self.log_start_offset,
             log_end_offset=self.log_end_offset,
-            is_in_gap=is_followed and offset >= self.log_start_offset,
+            is_in_gap=has_later_messages and offset >= self.log_start_offset,
         )
 
 
@@ -337,12 +342,12 @@ def messages_from(
 def _in_turn(
     segment: Segment, located: Found, max_bytes: int, segment_after: SegmentAfter
 ) -> Iterator[Message]:
-    """Yield what stands in the order of the offsets, up to anything that is not the next message.
+    """Yield the located message and each next one, as long as the next offset comes next.
 
-    It ends also in front of a segment that does not begin with the next offset. A new search from
-    there tells what it is.
+    Anything else ends it: damage, a gap, a segment that begins with another offset. A new search
+    from there tells which.
     """
-    window_bytes = min(max(max_bytes, located.message.length_bytes), _MAX_WINDOW_BYTES)
+    window_bytes = min(max(max_bytes, located.message.length_bytes), SCAN_WINDOW_BYTES)
     position, next_offset = located.position, located.message.offset
     current: Segment | None = segment
     while current:
