@@ -7,13 +7,15 @@ settings, except where a segment rolls by age: they do not show batches, or when
 Invariants
     P1  offsets are contiguous, from the first segment's first offset to `log_end_offset` - 1
     P2  each segment is named as the dialect says, after the last offset of the one before it
-    P3  only the last segment may be empty; an append lets none grow above segment.bytes, as it is
-        set then, except where no other segment can follow it (`Dialect.can_follow`)
+    P3  only the last segment may be empty
+    P4  no append makes a segment larger than segment.bytes, which is the setting at that moment,
+        unless no other segment can follow it (`Dialect.can_follow`)
 
 The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
 passes the time.
 Source: S1 5.1 and 5.2; Kafka: Log.append, Log.maybeRoll, Log.roll. Differs: Kafka rolls and indexes
-once per appended set (docs/differences.md).
+once per appended set. After a roll, Kafka flushes the old segment in the background; here the roll
+itself flushes it, so no power failure leaves a gap (docs/differences.md).
 """
 
 import os
@@ -93,6 +95,8 @@ class PartitionLog:
         self.settings = reader.settings
         self.recovery_point = 0
         self.is_broken = False  # a write failed and could not be undone: recovery finds the end
+        self._is_closed = False
+        self._broken_by = ""  # of a broken log: what failed, for the text of errors
         self._on_files_removed = on_files_removed
         self.record_start = record_start  # retention calls it
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
@@ -101,7 +105,6 @@ class PartitionLog:
         self._last_flush_ms: int | None = None
         self._first_append_ms: int | None = None
         self._has_new_names = False
-        self._closed_because = ""  # why it takes no messages; empty while the log is open
 
     @classmethod
     def open(
@@ -181,7 +184,7 @@ class PartitionLog:
         try:
             active = self._active
             for data in encoded:
-                if self._must_roll(active, len(data), now_ms):
+                if self._is_roll_due(active, len(data), now_ms):
                     active.write()
                     active = self._roll(now_ms)
                 if self._first_append_ms is None:
@@ -192,7 +195,7 @@ class PartitionLog:
             active.write()
             if self._last_flush_ms is None:
                 self._last_flush_ms = now_ms
-            if self._flush_is_due(now_ms):
+            if self._is_flush_due(now_ms):
                 self.flush(now_ms=now_ms)
         except BaseException as error:  # Ctrl-C too
             self._undo(mark, error)
@@ -219,12 +222,11 @@ class PartitionLog:
     def flush(self, *, now_ms: int | None = None) -> None:
         """Fsync all that was appended; once it returns, a power failure loses none of it.
 
-        flush.ms counts from `now_ms`; if that is None, from the next append.
-        Raises LogClosedError if the log is broken, and OSError: a power failure may then lose what
-        no earlier flush has covered. O(segments since the last flush).
+        flush.ms counts from `now_ms`; if that is None, from the next append. A closed log can still
+        be flushed. Raises LogClosedError if the log is broken, and OSError: a power failure may
+        then lose what no earlier flush has covered. O(segments since the last flush).
         """
-        if self.is_broken:
-            raise LogClosedError(str(self.directory), reason=self._closed_because)
+        self._check_is_whole()
         if self.recovery_point < self._next_offset:
             first = segment_slot(self.dialect, self._segments.keys(), self.recovery_point)
             for segment in self._segments.values()[first:]:
@@ -249,7 +251,7 @@ class PartitionLog:
 
         ValueError if it is not empty, or has that offset already.
         """
-        (empty,) = self._segments.values()
+        (empty,) = self._segments.values()  # more than one: ValueError, too
         if empty.size_bytes or offset <= self._next_offset:
             raise ValueError(f"{self.topic_partition} cannot begin at offset {offset}")
         self.record_start(offset)
@@ -267,12 +269,17 @@ class PartitionLog:
 
     def check_is_open(self) -> None:
         """Raise LogClosedError if the log is closed or broken."""
-        if self._closed_because:
-            raise LogClosedError(str(self.directory), reason=self._closed_because)
+        self._check_is_whole()
+        if self._is_closed:
+            raise LogClosedError(str(self.directory), reason="it is closed")
+
+    def _check_is_whole(self) -> None:
+        if self.is_broken:
+            raise LogClosedError(str(self.directory), reason=self._broken_by)
 
     def close(self) -> None:
         """Refuse to write from now on, without a flush; reading still works. Idempotent."""
-        self._closed_because = self._closed_because or "it is closed"
+        self._is_closed = True
 
     # ---- steps of an append
 
@@ -286,7 +293,7 @@ class PartitionLog:
         self.settings.check_message(max(map(len, encoded), default=0))
         return encoded
 
-    def _must_roll(self, active: Segment, incoming_bytes: int, now_ms: int) -> bool:
+    def _is_roll_due(self, active: Segment, incoming_bytes: int, now_ms: int) -> bool:
         first_append_ms = now_ms if self._first_append_ms is None else self._first_append_ms
         is_due = must_roll(
             self.settings,
@@ -312,7 +319,7 @@ class PartitionLog:
         self._has_new_names = True
         return segment
 
-    def _flush_is_due(self, now_ms: int) -> bool:
+    def _is_flush_due(self, now_ms: int) -> bool:
         last_flush_ms = now_ms if self._last_flush_ms is None else self._last_flush_ms
         return (
             self._unflushed_messages >= self.settings.flush_messages
@@ -341,7 +348,7 @@ class PartitionLog:
             in_doubt = range(0)
         except OSError as second:
             self.is_broken = True
-            self._closed_because = (
+            self._broken_by = (
                 f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
             )
         if isinstance(error, OSError):
@@ -363,3 +370,4 @@ class PartitionLog:
         self.recovery_point = mark.recovery_point
         self._unflushed_messages = mark.unflushed_messages
         self._first_append_ms = mark.first_append_ms
+        # The time of the last flush stays: a flush that was done before the failure was a flush.

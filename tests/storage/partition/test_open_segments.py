@@ -96,7 +96,7 @@ def test_messages_that_took_the_place_of_those_of_a_failed_append_are_seen_at_on
 ):
     log = writer.log(ORDERS_0)
     with monkeypatch.context() as patched:
-        patched.setattr(log, "_flush_is_due", lambda now_ms: 1 / 0)
+        patched.setattr(log, "_is_flush_due", lambda now_ms: 1 / 0)
         patched.setattr(log, "flush", lambda **o: None)
         with pytest.raises(ZeroDivisionError):
             log.append(numbered(TOPIC_SIZE, 90, "never"))
