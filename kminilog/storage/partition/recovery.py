@@ -1,8 +1,8 @@
 """What to keep of a partition after a crash: first a plan, then its execution.
 
 A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
-Recovery cuts it off. A tail is torn unless one of these is whole, in whatever format, because a
-newer Kafka may have written it (`whole_messages.decode_any`):
+Recovery cuts it off. A tail is torn unless one of these is a whole message. Any format of Kafka
+counts, because a newer Kafka may have written the message (`whole_messages.decode_any`):
 
     what stands exactly at the fault, with any offset
     a message further on in this segment, with the expected offset or a greater one: a value may
@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 from kminilog.errors import CorruptLogError
 from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import Message
 from kminilog.format.names import (
     CUT_SUFFIX,
     DELETED_SUFFIX,
@@ -142,8 +143,9 @@ class RecoveryPlan:
 
     `cut` is a torn tail; `damage` is cut only with `force`. Never both. A cut removes the
     `later_segments`, too. `log_end_offset` is where the valid part ends; `whole_end_offset` is
-    one past the last whole message after it, 0 if there is none. `following` is what is whole after
-    the fault, without what stands there.
+    one past the last whole message after it, 0 if there is none. `following` counts what is whole
+    after the place of the fault. A whole message at that very place, such as one with a wrong
+    offset, is not in `following`, but in what a cut would lose.
     """
 
     topic_partition: TopicPartition
@@ -175,12 +177,17 @@ class RecoveryPlan:
             )
 
     def sizes_after(self, segments: Iterable[Segment]) -> dict[Segment, int]:
-        """Return the segments that are left of these once a torn tail is cut, and their sizes."""
+        """Return the segments that are left of these once a torn tail is cut, and their sizes.
+
+        They may be other objects than those of the plan: equal names mean the same segment.
+        """
         removed = {segment.base_offset for segment in self.later_segments}
-        sizes = {s: s.file_bytes for s in segments if s.base_offset not in removed}
-        if self.cut:
-            torn = {s for s in sizes if s.base_offset == self.cut.segment.base_offset}
-            sizes.update(dict.fromkeys(torn, self.cut.position))
+        sizes = {}
+        for segment in segments:
+            if self.cut and segment.base_offset == self.cut.segment.base_offset:
+                sizes[segment] = self.cut.position
+            elif segment.base_offset not in removed:
+                sizes[segment] = segment.file_bytes
         return sizes
 
 
@@ -195,7 +202,8 @@ def plan_recovery(
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
-    Segments wholly below `scan_from` were flushed before. How much of a segment is read:
+    `scan_from` says what to trust: segments wholly below this offset were flushed before. How much
+    of a segment is read:
 
                                         below scan_from    all others
         after a crash                   its end            all
@@ -203,13 +211,16 @@ def plan_recovery(
 
     The *end* is the last index interval; if it is not valid, all is read. After a close, a segment
     without an index is one of the others, and so are those after it. `scanner` reads all of a
-    segment, O(bytes); then its index is rebuilt unless `is_valid_index`. A log that is valid only
-    below `recovery_point` gets a warning.
+    segment, O(bytes); then its index is rebuilt unless `is_valid_index`.
+
+    `recovery_point` says what to expect: a log that is valid only below this offset gets a warning.
+    After a crash, `scan_from` is the recovery point, too. A user who asks for a recovery wants all
+    segments read: then `scan_from` is 0.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
-    whole, names = whole_segments(os.listdir(plan.directory))
-    without_index = segments_among(names)
-    leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
+    whole, other_files = whole_segments(os.listdir(plan.directory))
+    without_index = segments_among(other_files)  # a `.log` whose `.index` is missing
+    leftovers, strays = leftovers_and_strays(other_files, is_after_crash=is_after_crash)
     plan.leftovers = [plan.directory / name for name in leftovers]
     plan.strays = [plan.directory / name for name in strays]
     bases = sorted(whole + without_index)
@@ -272,19 +283,19 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     side_files = []
     for path in plan.leftovers:  # first: on a full disk, the rest needs their space
         path.unlink()
-    around = plan.directory.parent
+    log_dir = plan.directory.parent  # its reserve has space for files on a full disk
     for segment, entries in plan.rebuilt_indexes:
-        with_reserve(around, partial(segment.index.rewrite, entries))
+        with_reserve(log_dir, partial(segment.index.rewrite, entries))
     for segment in reversed(plan.later_segments):
-        side_files.append(_side_file(segment.log_path, 0))
+        side_files.append(_free_side_file(segment.log_path, 0))
         os.rename(segment.log_path, side_files[-1])
         segment.remove()
     if cut:
         segment = cut.segment
         if cut.position < segment.file_bytes:
             keep_tail = partial(_keep_tail, segment.log_path, cut.position)
-            side_files.append(with_reserve(around, keep_tail))
-        segment.index.load()
+            side_files.append(with_reserve(log_dir, keep_tail))
+        segment.index.load()  # it has no entry behind the cut: that would not be a valid index
         segment.truncate_to(cut.position, len(segment.index))
         segment.flush()
     if not plan.is_valid:
@@ -305,12 +316,14 @@ def _decide_at(
     """Decide if the log ends here, and if so put into the plan what a cut would lose."""
     segment, later_segments = segments[slot], segments[slot + 1 :]
 
+    def whole_at_fault() -> Message | None:  # with a wrong offset, or of another format
+        at, first = next(whole_messages(segment.log_path, position), (None, None))
+        return first if at == position else None
+
     def is_whole_message_after() -> bool:
-        first_at, _ = next(whole_messages(segment.log_path, position), (None, None))
-        is_at_once = first_at == position  # with a wrong offset, or of another format
         later = (any(whole_messages(s.log_path)) for s in later_segments)
         here = whole_messages(segment.log_path, position, plan.log_end_offset)
-        return is_at_once or any(here) or any(later)
+        return bool(whole_at_fault()) or any(here) or any(later)
 
     decision = decide(reason, is_whole_message_after)
     if decision is Decision.KEEP or reason is None:
@@ -321,8 +334,7 @@ def _decide_at(
     for later in later_segments:
         whole = whole.plus(scanner.count_whole_messages(later, 0))
     plan.whole_end_offset, plan.following = whole.next_offset, whole
-    at, first = next(whole_messages(segment.log_path, position), (None, None))
-    if first and at == position:
+    if first := whole_at_fault():
         plan.following = whole.without(first)
     end = ValidEnd(segment, position, reason, lost_bytes, whole.message_count, whole.batch_count)
     if decision is Decision.REFUSE:
@@ -333,7 +345,7 @@ def _decide_at(
 
 
 def _keep_tail(log_path: Path, position: int) -> Path:
-    side_file = _side_file(log_path, position)
+    side_file = _free_side_file(log_path, position)
     with naming(side_file), open(log_path, "rb", opener=open_regular) as log:
         log.seek(position)
         with open(side_file, "xb") as kept:
@@ -348,7 +360,7 @@ def _keep_tail(log_path: Path, position: int) -> Path:
     return side_file
 
 
-def _side_file(log_path: Path, position: int) -> Path:
+def _free_side_file(log_path: Path, position: int) -> Path:
     copy = 0
     while (path := log_path.with_name(cut_file(log_path.name, position, copy))).exists():
         copy += 1

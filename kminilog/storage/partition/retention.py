@@ -41,7 +41,8 @@ def expired_segments(
 def deletable(log: PartitionLog | PartitionReader, expired: list[Segment]) -> list[Segment]:
     """Return which of these segments, the oldest ones of a log, may be deleted.
 
-    The log's last one stays if it is empty, or if no segment can follow it.
+    The log's last one stays if it is empty, or if no segment can follow it. A dry run asks with a
+    reader, because it opens no log.
     """
     if expired and expired[-1].base_offset == log.segments()[-1].base_offset:
         can_roll = log.dialect.can_follow(expired[-1].base_offset, log.log_end_offset)
@@ -65,9 +66,9 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
 def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> list[Segment]:
     """Rename the files of the segments that are `deletable` to `.deleted`; return these segments.
 
-    `expired` are the oldest ones of the log. After a crash the log begins with a later segment. The
-    crash may leave an `.index` whose `.log` is renamed already; recovery removes it, and all
-    `.deleted` files. Raises LogClosedError, with nothing changed.
+    `expired` are the oldest ones of the log. A crash during the call leaves a log that begins with
+    one of them or after them. It may also leave an `.index` whose `.log` is renamed already:
+    recovery removes it, and all `.deleted` files. Raises LogClosedError, with nothing changed.
     """
     log.check_is_open()
     deleted = deletable(log, expired)
@@ -94,7 +95,7 @@ def marked_files_due(
 ) -> list[Path]:
     """Return the `.deleted` files that have waited for file.delete.delay.ms, ascending.
 
-    `deleted` are segments that are still to be marked, at `now_ms`.
+    For a dry run, `deleted` has the segments that would be marked now. They count as marked.
     """
 
     def is_due(marked: Path) -> bool:
@@ -124,7 +125,7 @@ def _renames(segment: Segment) -> list[tuple[Path, Path]]:
 def _rename(segment: Segment, now_ms: int) -> None:
     for path, marked in _renames(segment):
         os.rename(path, marked)
-        os.utime(marked, ns=(now_ms * 1_000_000,) * 2)  # from now on the time of deletion
+        os.utime(marked, ns=(now_ms * 1_000_000,) * 2)  # `marked_files_due` counts from here
     sync(segment.directory)  # else a power failure could bring it back without the one after it
 
 

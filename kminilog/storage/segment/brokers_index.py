@@ -14,7 +14,7 @@ from operator import attrgetter
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message
 from kminilog.storage.segment.scan import SegmentScan, has_due_entries
-from kminilog.storage.segment.segment import Segment
+from kminilog.storage.segment.segment import Segment, start_of
 
 
 def is_valid_index(segment: Segment, scan: SegmentScan) -> bool:
@@ -44,9 +44,7 @@ def _is_right(segment: Segment, entry: IndexEntry, due: list[IndexEntry]) -> boo
     Reads from the due entry before it on: those are right, because a scan has found them.
     """
     slot = bisect_left(due, entry.position, key=attrgetter("position")) - 1
-    position, next_offset = 0, segment.first_offset
-    if slot >= 0:
-        position, next_offset = due[slot].position, segment.base_offset + due[slot].relative_offset
+    position, next_offset = start_of(segment, due[slot] if slot >= 0 else None)
     for at, outcome in segment.scan(position, segment.index_interval_bytes):
         if at > entry.position or not isinstance(outcome, Message):
             return False
