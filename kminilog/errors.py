@@ -3,34 +3,13 @@
 A class of its own exists only where a caller would act differently. Its text says what is wrong,
 where, and what to do; its fields hold what callers ask for. A bad argument is a plain
 `ValueError`. The errors of storage come first, then those of log dirs and clusters, of clients,
-and of jobs. `consumer.errors` has those of consumer groups.
+and of jobs. `consumer.errors` has those of consumer groups. At the end stand the functions that
+write the commands which texts advise, and the text of any error.
 
 Source: S1 3, S4; Kafka: Errors (LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, REQUEST_TIMED_OUT).
 """
 
 import errno
-
-
-def command_words(command: str, names: list[str], options: list[str]) -> list[str]:
-    """Return the words of a command to type; names that look like options stand after `--`.
-
-    >>> command_words("recover", ["orders-0"], ["--dry-run"])
-    ['kminilog', 'recover', 'orders-0', '--dry-run']
-    >>> command_words("recover", ["-orders-0"], ["--dry-run"])
-    ['kminilog', 'recover', '--dry-run', '--', '-orders-0']
-    """
-    is_dashed = any(name.startswith("-") for name in names)
-    last = [*options, "--", *names] if is_dashed else [*names, *options]
-    return ["kminilog", *command.split(), *last]
-
-
-def typed(command: str, *names: object, options: str = "") -> str:
-    """Return a command to type, as a text shows it.
-
-    >>> typed("topic delete", "orders", options="--yes")
-    '`kminilog topic delete orders --yes`'
-    """
-    return f"`{' '.join(command_words(command, [str(one) for one in names], options.split()))}`"
 
 
 class KMiniLogError(Exception):
@@ -367,6 +346,31 @@ class SparkUnavailableError(KMiniLogError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"Spark cannot run: {reason}")
         self.reason = reason
+
+
+# Words for the texts of errors.
+
+
+def command_words(command: str, names: list[str], options: list[str]) -> list[str]:
+    """Return the words of a command to type; names that look like options stand after `--`.
+
+    >>> command_words("recover", ["orders-0"], ["--dry-run"])
+    ['kminilog', 'recover', 'orders-0', '--dry-run']
+    >>> command_words("recover", ["-orders-0"], ["--dry-run"])
+    ['kminilog', 'recover', '--dry-run', '--', '-orders-0']
+    """
+    is_dashed = any(name.startswith("-") for name in names)
+    last = [*options, "--", *names] if is_dashed else [*names, *options]
+    return ["kminilog", *command.split(), *last]
+
+
+def typed(command: str, *names: object, options: str = "") -> str:
+    """Return a command to type, in backquotes, for a text that advises it.
+
+    >>> typed("topic delete", "orders", options="--yes")
+    '`kminilog topic delete orders --yes`'
+    """
+    return f"`{' '.join(command_words(command, [str(one) for one in names], options.split()))}`"
 
 
 def in_words(error: Exception) -> str:

@@ -82,6 +82,7 @@ def table_of(*settings: Setting) -> Table:
 
 DAY_MS = 86_400_000
 TOPIC_SETTINGS = table_of(
+    # 14 bytes at least, as in Kafka: Message.MinHeaderSize.
     whole_number("segment.bytes", 2**30, 14, INT32_MAX, "largest .log file, in bytes"),
     whole_number(
         "segment.ms", 7 * DAY_MS, 1, INT64_MAX, "age at which the next append begins a new segment"

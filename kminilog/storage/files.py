@@ -84,8 +84,10 @@ def read_regular(path: Path | str, limit_bytes: int = INT32_MAX) -> bytes:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add this file's name to an OSError from the block that names no file: errors of calls on a
-    descriptor do not."""
+    """Add this file's name to an OSError of the block, if the error names no file.
+
+    An error of a call on a descriptor, such as `os.write`, names none.
+    """
     try:
         yield
     except OSError as error:

@@ -19,7 +19,8 @@ class KMiniLogWarning(UserWarning):
 class Gap(NamedTuple):
     """Offsets from `first_offset` to `next_offset` - 1 that a log of another program does not hold.
 
-    The next message is in the file `path` at byte `position`, or after it.
+    The next message is in the file `path` at byte `position`, or further on if the gap is at the
+    end of that file.
     """
 
     topic_partition: TopicPartition
