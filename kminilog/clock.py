@@ -1,8 +1,9 @@
 """Time and randomness as arguments: the interfaces of a clock and of a random generator.
 
-Only modules of the kind `edge` read the machine's time, sleep or draw numbers; all others get a
-clock and a generator. The machine's clock is `system.SystemClock`; `ManualClock` makes tests
-repeatable. `random.Random(seed)` is a `Chance`: with the same seed, every run draws the same.
+Only modules of the kind `edge` (docs/architecture.md) read the machine's time, sleep or draw
+numbers; all others get a clock and a generator. The machine's clock is `system.SystemClock`;
+`ManualClock` makes tests repeatable. `random.Random(seed)` is a `Chance`: with the same seed, every
+run draws the same.
 """
 
 from typing import Protocol

@@ -81,7 +81,9 @@ def topic_settings(config: Mapping[str, int]) -> TopicSettings:
 
 
 def short_name(setting: Setting, name: str) -> str:
-    """Return the name here of one of Kafka's classes, with its package or without; others as given.
+    """Return kminilog's name for a class of Kafka; any other name as it is.
+
+    Kafka's name may have its package or not.
 
     >>> from kminilog.producer_settings import PRODUCER_SETTINGS
     >>> partitioner = PRODUCER_SETTINGS["partitioner.class"]
@@ -102,7 +104,7 @@ def read_value(setting: Setting, text: str) -> int | bool | str:
         return short_name(setting, text)
     if isinstance(setting.default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
-    if setting.name == "acks" and text == "all":
+    if setting.name == "acks" and text == "all":  # the one number that Kafka also takes as a word
         return -1
     try:
         return int(text)

@@ -12,14 +12,14 @@ from typing import NamedTuple, Protocol
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import CompressedMessageError, CorruptBytesError
 from kminilog.format.dialect import KAFKA
-from kminilog.format.message import CorruptMessage, NeedMoreBytes, scan
+from kminilog.format.message import CorruptMessage, KeyValue, NeedMoreBytes, scan
 from kminilog.format.names import TopicPartition
 
 UNKNOWN_OFFSET = -1
 
 
 class Produced(NamedTuple):
-    """Where a leader has put the messages of a request: offsets from first to before next."""
+    """Where a leader has put the messages of a request; `next_offset` is one past the last."""
 
     first_offset: int
     next_offset: int
@@ -43,9 +43,9 @@ class Cluster(Protocol):
         """Have the leader append these messages, all or none, and return where they are.
 
         With acks 0 it does not wait for the answer, and does not hear of errors of the leader. With
-        acks -1 ask `is_replicated` until it is true. Raises UnknownTopicOrPartitionError,
-        LeaderNotAvailableError, CorruptBytesError if the messages are not valid, and what
-        PartitionLog.append raises.
+        acks -1 ask `is_replicated` until it is true; a Kafka broker keeps such a request itself,
+        and answers it late. Raises UnknownTopicOrPartitionError, LeaderNotAvailableError,
+        CorruptBytesError if the messages are not valid, and what PartitionLog.append raises.
         """
         ...
 
@@ -58,7 +58,7 @@ class Cluster(Protocol):
         ...
 
 
-def decode_request(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
+def decode_request(data: bytes) -> list[KeyValue]:
     """Return key and value of each message of a produce request, which is in Kafka's layout.
 
     Raises CorruptBytesError if a message is not valid, or CompressedMessageError.
@@ -67,7 +67,7 @@ def decode_request(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
     >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))
     [(None, b'a'), (b'k', b'b')]
     """
-    messages: list[tuple[bytes | None, bytes | None]] = []
+    messages: list[KeyValue] = []
     for position, outcome in scan(KAFKA, data):
         if isinstance(outcome, CorruptMessage):
             raise CorruptBytesError(f"{outcome.fault}, {outcome.detail}", position=position)

@@ -48,4 +48,4 @@ def to_int32(number: int) -> int:
     >>> to_int32(2**31 - 1), to_int32(2**31), to_int32(-1), to_int32(2**32 + 5)
     (2147483647, -2147483648, -1, 5)
     """
-    return (number & _MASK ^ 0x80000000) - 0x80000000
+    return (number & _MASK ^ 0x80000000) - 0x80000000  # a set sign bit counts as -2**31

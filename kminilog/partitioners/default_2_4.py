@@ -1,8 +1,8 @@
 """Kafka 2.4 to 3.2: the hash of a key, or sticking to a partition without one.
 
-Keys look at all partitions, available or not; only records without key look at availability. A
-record with a key that begins a batch moves the sticky partition on, too, if that is where it went,
-and sets it if there was none.
+A key chooses among all partitions, available or not; only records without key look at availability.
+A record with a key may begin a batch, too. If its partition is the sticky one, the sticky partition
+moves on; if there is none yet, one is drawn.
 
 Source: S0 7; Kafka: DefaultPartitioner of 2.4 (KIP-480).
 """

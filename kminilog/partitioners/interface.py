@@ -130,6 +130,6 @@ def checked_partition(
     """
     partitions = len(partitions_of(topic, cluster))
     chosen = partitioner.partition(topic, key, key_bytes, value, value_bytes, cluster)
-    if type(chosen) is int and 0 <= chosen < partitions:
+    if type(chosen) is int and 0 <= chosen < partitions:  # nearly always: the quick test first
         return chosen
     return check_partition(topic, chosen, cluster)

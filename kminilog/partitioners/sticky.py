@@ -1,12 +1,12 @@
 """Sticking to one partition until its batch is full, and the cache that remembers it.
 
-Fuller batches than in turn, because the records without key of a while travel together; even in the
-long run, because the next partition is drawn at random.
+The records without key of a short time go to one partition, so batches are fuller than in turn. In
+the long run all partitions get about as many, because the next one is drawn at random.
 
-`next_partition` changes the cache only if nothing is cached or if the previous partition, the one
-whose batch is full, is the cached one. So of several threads that find the same batch full one
-moves on, and the others follow it. The stored value is replaced only if it is still what it was
-when the draw began; what is answered is what is stored in the end.
+`next_partition` changes the cache only if nothing is cached, or if the previous partition, the one
+whose batch is full, is the cached one. Several threads may find the same batch full: then one moves
+on, and the others follow it. A drawn partition is stored only if the cache has not changed since
+the draw began. The answer is what is stored in the end.
 
 Source: S0 5; Kafka: StickyPartitionCache, UniformStickyPartitioner (KIP-480).
 """

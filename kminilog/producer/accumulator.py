@@ -5,7 +5,7 @@
                                                       +----- put_back <-----+   after a failure
 
 Invariants
-    A1  of each partition at most one batch is in flight, and none after it is sent before it is
+    A1  of each partition at most one batch is in flight; the next one is sent when that is
         complete: so the order of a partition is kept over retries
     A2  the buffer of a batch goes back to the pool when the batch is complete, never while it is in
         flight: somebody might still read it (KAFKA-19012)
@@ -83,7 +83,7 @@ class Accumulator:
         """
         with self._lock:
             batch = self._batch_with_room(topic_partition, size_bytes)
-            if batch:  # so it is not closed: `close` leaves no batch
+            if batch:  # so the accumulator is open: `close` empties all queues
                 batch.append(key, value, waiting)
                 return Appended(batch.is_full, is_batch_new=False)
         # Not under the lock: the thread that drains needs it to bring memory back.
@@ -216,9 +216,8 @@ class Accumulator:
 
     def _due(self, batch: Batch) -> int:
         """Return the time at which the first batch of a queue becomes ready, in ms."""
-        is_pressed = self._flush_count or self._is_closed or self._pool.waiter_count
-        if batch.attempts or is_pressed or batch.is_full:
-            return batch.not_before_ms
-        if len(self._queues[batch.topic_partition]) > 1:
+        is_hurried = self._flush_count or self._is_closed or self._pool.waiter_count
+        is_followed = len(self._queues[batch.topic_partition]) > 1
+        if batch.attempts or batch.is_full or is_followed or is_hurried:
             return batch.not_before_ms
         return batch.created_ms + self._linger_ms

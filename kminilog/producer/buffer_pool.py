@@ -220,7 +220,7 @@ allocations.
                 assert key == id(buffer)
                 assert len(buffer) == self.poolable_size_bytes
 
-    # ---- steps; all but `_give_back` are taken with the lock held, and those without `_` decide
+    # ---- steps, called with the lock held, except `_give_back`; those without `_` are labs' tasks
 
     def wait_in_queue(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray | None:
         """Wait for memory after all who wait already, with the lock held.
@@ -288,7 +288,7 @@ allocations.
         caller has seen that both together are enough. O(buffers given up).
         """
         while self._available_bytes < size_bytes:
-            self._free.popitem()
+            self._free.popitem()  # the newest, as in Kafka; `_take_pooled` lends the oldest
             self._available_bytes += self.poolable_size_bytes
         self._available_bytes -= size_bytes
 

@@ -11,7 +11,8 @@ are *in doubt*: they may be there twice, as in Kafka before the idempotent produ
 failed and could not be undone leaves doubt too. So does one that goes on when the producer gives
 up.
 
-Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries.
+Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries. Differs: each batch is a
+request of its own; Kafka's Sender puts the batches for one broker into one request.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -142,7 +143,7 @@ class Delivery:
     def abort(self, error: Exception) -> None:
         """Fail the records of all batches. The memory of batches in flight is not reused."""
         sent, self._sent = self._sent, {}
-        with ExitStack() as in_order:  # all of them, whatever any of them raises
+        with ExitStack() as in_order:  # all of them, whatever any raises; the last one first
             for batch in reversed(self._accumulator.close()):
                 if batch.topic_partition in sent and batch.is_in_flight:
                     self._doubt(batch, sent[batch.topic_partition].produced.offsets)
@@ -247,7 +248,10 @@ class Delivery:
 
 
 def _offsets_in_doubt(error: BaseException | None) -> Sequence[int]:
-    """Return where the first records of a batch may be although its append has failed."""
+    """Return where the first records of a batch may be although its append has failed.
+
+    The cluster may have raised another error because of that one: so look at causes, too.
+    """
     if isinstance(error, WriteFailedError):
         return error.in_doubt
     return _offsets_in_doubt(error.__cause__) if error else ()

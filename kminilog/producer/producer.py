@@ -66,7 +66,7 @@ class SteppingCondition:
 # ---- the producer
 
 
-_POLL_MS = 1
+_POLL_MS = 1  # how soon to ask again whether the in-sync replicas have a batch
 METRIC_GROUP = "producer-metrics"
 
 
@@ -106,7 +106,7 @@ class ProducerCore:
         self._alongside = alongside
         self._is_closed = False
         self.is_ready = False
-        """Whether a batch has begun, or got full, since the last step."""
+        """Whether a batch has begun, or got full, since the last step: then a step may send it."""
         self._on_error = on_error
         self._on_choice = on_choice
         self._interceptors = parts.interceptors
@@ -233,7 +233,7 @@ class ProducerCore:
         if self._is_closed:
             return
         self._is_closed = True
-        with ExitStack() as last_steps:  # all of them, whatever any of them raises
+        with ExitStack() as last_steps:  # all of them, whatever any raises; from bottom to top
             last_steps.callback(self._routing.close)
             last_steps.callback(self._serialize_value.close)
             last_steps.callback(self._serialize_key.close)
@@ -295,9 +295,9 @@ class ProducerCore:
 
     def _drive(self, until_ms: int | None) -> None:
         """Take a step; if neither it nor `alongside` did anything, sleep until a batch is due."""
-        has_stepped = any(self.step())
-        has_worked = self._alongside()  # in any case
-        if has_stepped or has_worked:
+        sent, heard = self.step()
+        has_worked = self._alongside()
+        if sent or heard or has_worked:
             return
         due_ms = self._accumulator.next_due_ms()
         now_ms = self._clock.now_ms()

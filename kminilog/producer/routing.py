@@ -1,7 +1,8 @@
 """Which partition a record goes to, and what a partitioner must know to choose it.
 
 If the record names a partition, it goes there. Else the partitioner chooses. Partitioners do not
-know threads, so a lock here lets in one thread at a time. Source: S0 7, S2 3; Kafka:
+know threads, so a lock here lets in one thread at a time. `has_room` takes the accumulator's lock
+inside this one; nothing takes them the other way round. Source: S0 7, S2 3; Kafka:
 KafkaProducer.partition.
 """
 
@@ -11,7 +12,7 @@ from threading import Lock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import PartitionOfRecordError
 from kminilog.partitioners.interface import Partitioner, partitions_of
-from kminilog.partitioners.placement import Placement
+from kminilog.partitioners.placement import HasRoom, Placement
 from kminilog.producer.record import ProducerRecord
 
 
@@ -25,7 +26,7 @@ class Routing:
     def __init__(
         self,
         partitioner: Partitioner,
-        has_room: Callable[[str, int, int], bool],
+        has_room: HasRoom,
         *,
         on_error: Callable[[str], object],
     ) -> None:

@@ -22,7 +22,7 @@ _INT32 = range(-(2**31), 2**31)
 
 
 class Serializer:
-    """A function of a topic and a key or a value to bytes. Call `close` after the last use.
+    """Turns a key or a value of a topic into bytes. Call `close` after the last use.
 
     >>> to_bytes = built_in_serializer("string", "value.serializer")
     >>> to_bytes("orders", "två tekannor"), to_bytes("orders", None)
