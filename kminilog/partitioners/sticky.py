@@ -40,9 +40,13 @@ class StickyPartitionCache:
     def next_partition(self, topic: str, cluster: ClusterMetadata, previous: int) -> int:
         """Move on from `previous`, and return what is cached then.
 
-        Nothing happens if another partition is cached. Else the next one is drawn: of all
-        partitions if none is available, perhaps the same again; the available one if it is the only
-        one; else any available one but the cached. Raises UnknownTopicOrPartitionError.
+        Nothing happens if another partition is cached. Else the next one is drawn:
+
+            none is available       any of all partitions, perhaps the same again
+            one is available        this one
+            more are available      any available one but the cached
+
+        Raises UnknownTopicOrPartitionError.
         """
         cached = self._cached.get(topic)
         if cached is not None and cached != previous:

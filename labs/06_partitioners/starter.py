@@ -40,7 +40,8 @@ def partition(
 ) -> int:
     """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic.
 
-    With `number_of_partitions`, 1 at least, a key goes to one of so many (S0).
+    S0 shows a second form of this method: with `number_of_partitions`, 1 at least, a key goes
+    to one of so many.
     """
     raise NotImplementedError
 
@@ -83,9 +84,13 @@ class RoundRobin(Partitioner):
 def next_partition(self, topic: str, cluster: ClusterMetadata, previous: int) -> int:
     """Move on from `previous`, and return what is cached then.
 
-    Nothing happens if another partition is cached. Else the next one is drawn: of all
-    partitions if none is available, perhaps the same again; the available one if it is the only
-    one; else any available one but the cached. Raises UnknownTopicOrPartitionError.
+    Nothing happens if another partition is cached. Else the next one is drawn:
+
+        none is available       any of all partitions, perhaps the same again
+        one is available        this one
+        more are available      any available one but the cached
+
+    Raises UnknownTopicOrPartitionError.
     """
     raise NotImplementedError
 

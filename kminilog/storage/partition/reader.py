@@ -326,8 +326,9 @@ def messages_from(
 ) -> list[Message]:
     """Return a located message and those that follow it, within `max_bytes`.
 
-    Returns at least one, whatever its size, or none if the file was deleted meanwhile. Ends also in
-    front of a compressed message.
+    `located` has the first message and its position in `segment`. Returns at least one message,
+    whatever its size, or none if the file was deleted meanwhile. Ends also in front of a compressed
+    message.
     """
     messages: list[Message] = []
     total_bytes = 0
