@@ -1,16 +1,82 @@
 """Read settings from texts and from a topic's file, and complete them by defaults.
 
+The settings of a topic (`settings`) are whole numbers. Those of a *client*, a producer or a
+consumer, may also be true or false, or a text. The type of the default is the type of the setting.
 Source: Kafka: ConfigDef.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kminilog.errors import SettingError
-from kminilog.settings import TOPIC_SETTINGS, Setting, Table, TopicSettings, check_setting
+from kminilog.settings import TOPIC_SETTINGS, Setting, TopicSettings, check_whole_number
+
+_NO_CLASSES: Mapping[str, str] = MappingProxyType({})
 
 
-def find_setting(name: str, table: Table) -> Setting:
+class ClientSetting(NamedTuple):
+    """A setting of a client: one row of a table.
+
+    Bounds are for whole numbers, `choices` for texts (empty: any text). `older_name` is the name in
+    older releases of Kafka; it is accepted everywhere. `kafka_classes` maps names of Kafka's
+    classes to the values that stand for them here. `reader` is the one partitioner that reads the
+    setting; empty: the setting is not for a partitioner.
+    """
+
+    name: str
+    default: int | bool | str
+    minimum: int
+    maximum: int
+    meaning: str
+    choices: tuple[str, ...] = ()
+    older_name: str = ""
+    kafka_classes: Mapping[str, str] = _NO_CLASSES
+    reader: str = ""
+
+
+Table = Mapping[str, Setting] | Mapping[str, ClientSetting]
+
+
+def whole_number(
+    name: str,
+    default: int,
+    minimum: int,
+    maximum: int,
+    meaning: str,
+    *,
+    older_name: str = "",
+    reader: str = "",
+) -> ClientSetting:
+    """Return the row of a setting that is a whole number within bounds, both inclusive."""
+    return ClientSetting(name, default, minimum, maximum, meaning, (), older_name, reader=reader)
+
+
+def switch(name: str, default: bool, meaning: str, *, reader: str = "") -> ClientSetting:
+    """Return the row of a setting that is true or false."""
+    return ClientSetting(name, default, 0, 1, meaning, reader=reader)
+
+
+def text(
+    name: str,
+    default: str,
+    meaning: str,
+    choices: tuple[str, ...] = (),
+    *,
+    older_name: str = "",
+    kafka_classes: Mapping[str, str] = _NO_CLASSES,
+    reader: str = "",
+) -> ClientSetting:
+    """Return the row of a setting that is a text: one of `choices`, if there are any."""
+    return ClientSetting(name, default, 0, 0, meaning, choices, older_name, kafka_classes, reader)
+
+
+def table_of(*settings: ClientSetting) -> dict[str, ClientSetting]:
+    """Return a table of these settings, by name."""
+    return {setting.name: setting for setting in settings}
+
+
+def find_setting(name: str, table: Table) -> Setting | ClientSetting:
     """Return the setting with this name, or with this older name.
 
     Raises SettingError for an unknown name; the error suggests similar names.
@@ -22,7 +88,9 @@ def find_setting(name: str, table: Table) -> Setting:
 retention.bytes or retention.ms?
     """
     for setting in table.values():
-        if name in (setting.name, setting.older_name):
+        if name == setting.name:
+            return setting
+        if isinstance(setting, ClientSetting) and name == setting.older_name:
             return setting
     from difflib import get_close_matches  # most commands never need it
 
@@ -80,7 +148,7 @@ def topic_settings(config: Mapping[str, int]) -> TopicSettings:
     return TopicSettings(**{name.replace(".", "_"): value for name, value in config.items()})
 
 
-def short_name(setting: Setting, name: str) -> str:
+def short_name(setting: ClientSetting, name: str) -> str:
     """Return kminilog's name for a class of Kafka; any other name as it is.
 
     Kafka's name may have its package or not.
@@ -98,9 +166,9 @@ def short_name(setting: Setting, name: str) -> str:
     return name
 
 
-def read_value(setting: Setting, text: str) -> int | bool | str:
+def read_value(setting: Setting | ClientSetting, text: str) -> int | bool | str:
     """Return the value that a text means, unchecked; SettingError if it should be a number."""
-    if isinstance(setting.default, str):
+    if isinstance(setting, ClientSetting) and isinstance(setting.default, str):
         return short_name(setting, text)
     if isinstance(setting.default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
@@ -110,3 +178,18 @@ def read_value(setting: Setting, text: str) -> int | bool | str:
         return int(text)
     except ValueError:
         raise SettingError(setting.name, reason=f"{text!r} is not a whole number") from None
+
+
+def check_setting(setting: Setting | ClientSetting, value: object) -> None:
+    """Raise SettingError if a setting cannot have this value."""
+    name = setting.name
+    if isinstance(setting.default, bool):
+        if not isinstance(value, bool):
+            raise SettingError(name, reason=f"{value!r} is neither true nor false")
+    elif isinstance(setting, ClientSetting) and isinstance(setting.default, str):
+        if not isinstance(value, str):
+            raise SettingError(name, reason=f"{value!r} is not a text")
+        if setting.choices and value not in setting.choices:
+            raise SettingError(name, reason=f"{value!r} is not {' or '.join(setting.choices)}")
+    else:
+        check_whole_number(name, value, setting.minimum, setting.maximum)

@@ -3,7 +3,8 @@
 Source: Kafka 0.8.2 to 3.3 ProducerConfig; the documents name only some (S0, S1, S2, S4).
 """
 
-from kminilog.settings import INT32_MAX, INT64_MAX, switch, table_of, text, whole_number
+from kminilog.config import switch, table_of, text, whole_number
+from kminilog.settings import INT32_MAX, INT64_MAX
 
 _SERIALIZERS = {
     "org.apache.kafka.common.serialization.ByteArraySerializer": "bytes",

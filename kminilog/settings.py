@@ -1,133 +1,78 @@
-"""What a setting is: name, default, type and bounds; and the table of a topic's settings.
+"""The settings of a topic: name, default, bounds and meaning of each, and one topic's values.
 
 A setting has Kafka's dotted name if Kafka has the setting: `segment.bytes`. Python code joins the
-same words by `_`: `segment_bytes`. The type of the default is the type of the setting: a whole
-number, true or false, or a text. Producers and consumers have tables of their own.
+same words by `_`: `segment_bytes`. All settings of a topic are whole numbers. `config` knows those
+of producers and consumers, too.
 
 Source: Kafka 0.8.2 LogConfig; the documents name only some (S1 5.1).
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kminilog.errors import MessageTooLargeError, SettingError
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
-_NO_CLASSES: Mapping[str, str] = MappingProxyType({})
+DAY_MS = 86_400_000
 
 
 class Setting(NamedTuple):
-    """One row of a table; bounds are for whole numbers, `choices` for texts (empty: any text).
-
-    The last three fields are for producers and consumers; no topic setting has them. `older_name`
-    is the name in older releases of Kafka; it is accepted everywhere. `kafka_classes` maps names of
-    Kafka's classes to the values that stand for them here. `reader` is the one partitioner that
-    reads the setting; empty: the setting is not for a partitioner.
-    """
+    """One row of the table; both bounds are allowed values."""
 
     name: str
-    default: int | bool | str
+    default: int
     minimum: int
     maximum: int
     meaning: str
-    choices: tuple[str, ...] = ()
-    older_name: str = ""
-    kafka_classes: Mapping[str, str] = _NO_CLASSES
-    reader: str = ""
 
 
-Table = Mapping[str, Setting]
-
-
-def whole_number(
-    name: str,
-    default: int,
-    minimum: int,
-    maximum: int,
-    meaning: str,
-    *,
-    older_name: str = "",
-    reader: str = "",
-) -> Setting:
-    """Return the row of a setting that is a whole number within bounds, both inclusive."""
-    return Setting(name, default, minimum, maximum, meaning, (), older_name, reader=reader)
-
-
-def switch(name: str, default: bool, meaning: str, *, reader: str = "") -> Setting:
-    """Return the row of a setting that is true or false."""
-    return Setting(name, default, 0, 1, meaning, reader=reader)
-
-
-def text(
-    name: str,
-    default: str,
-    meaning: str,
-    choices: tuple[str, ...] = (),
-    *,
-    older_name: str = "",
-    kafka_classes: Mapping[str, str] = _NO_CLASSES,
-    reader: str = "",
-) -> Setting:
-    """Return the row of a setting that is a text: one of `choices`, if there are any."""
-    return Setting(name, default, 0, 0, meaning, choices, older_name, kafka_classes, reader)
-
-
-def table_of(*settings: Setting) -> Table:
-    """Return a table of these settings, by name."""
-    return {setting.name: setting for setting in settings}
-
-
-DAY_MS = 86_400_000
-TOPIC_SETTINGS = table_of(
+_ROWS = (
     # 14 bytes at least, as in Kafka: Message.MinHeaderSize.
-    whole_number("segment.bytes", 2**30, 14, INT32_MAX, "largest .log file, in bytes"),
-    whole_number(
+    Setting("segment.bytes", 2**30, 14, INT32_MAX, "largest .log file, in bytes"),
+    Setting(
         "segment.ms", 7 * DAY_MS, 1, INT64_MAX, "age at which the next append begins a new segment"
     ),
-    whole_number(
+    Setting(
         "index.interval.bytes", 4096, 0, INT32_MAX, "bytes of the log between two index entries"
     ),
-    whole_number("segment.index.bytes", 10 * 2**20, 8, INT32_MAX, "largest .index file, in bytes"),
-    whole_number(
+    Setting("segment.index.bytes", 10 * 2**20, 8, INT32_MAX, "largest .index file, in bytes"),
+    Setting(
         "retention.ms",
         7 * DAY_MS,
         -1,
         INT64_MAX,
         "delete segments last written longer ago; -1: never",
     ),
-    whole_number(
+    Setting(
         "retention.bytes",
         -1,
         -1,
         INT64_MAX,
         "delete the oldest segment as long as the rest still has this many bytes; -1: never",
     ),
-    whole_number(
-        "max.message.bytes", 1_000_012, 1, INT32_MAX, "largest message, with offset and size"
-    ),
-    whole_number(
+    Setting("max.message.bytes", 1_000_012, 1, INT32_MAX, "largest message, with offset and size"),
+    Setting(
         "flush.messages",
         INT64_MAX,
         1,
         INT64_MAX,
         "messages after which the log is flushed to the disk",
     ),
-    whole_number(
+    Setting(
         "flush.ms",
         INT64_MAX,
         0,
         INT64_MAX,
         "time after which an append flushes the log to the disk",
     ),
-    whole_number("file.delete.delay.ms", 60_000, 0, INT64_MAX, "how long .deleted files are kept"),
+    Setting("file.delete.delay.ms", 60_000, 0, INT64_MAX, "how long .deleted files are kept"),
 )
+TOPIC_SETTINGS = {row.name: row for row in _ROWS}
 
 
 def _default(name: str) -> int:
-    return int(TOPIC_SETTINGS[name].default)
+    return TOPIC_SETTINGS[name].default
 
 
 @dataclass(frozen=True)
@@ -153,7 +98,8 @@ class TopicSettings:
 
     def __post_init__(self) -> None:
         for name, value in self.to_config().items():
-            check_setting(TOPIC_SETTINGS[name], value)
+            setting = TOPIC_SETTINGS[name]
+            check_whole_number(name, value, setting.minimum, setting.maximum)
 
     @property
     def largest_message_bytes(self) -> int:
@@ -184,20 +130,9 @@ class TopicSettings:
         return {name: value for name, value in self.to_config().items() if value != defaults[name]}
 
 
-def check_setting(setting: Setting, value: object) -> None:
-    """Raise SettingError if a setting cannot have this value."""
-    name = setting.name
-    if isinstance(setting.default, bool):
-        if not isinstance(value, bool):
-            raise SettingError(name, reason=f"{value!r} is neither true nor false")
-    elif isinstance(setting.default, str):
-        if not isinstance(value, str):
-            raise SettingError(name, reason=f"{value!r} is not a text")
-        if setting.choices and value not in setting.choices:
-            raise SettingError(name, reason=f"{value!r} is not {' or '.join(setting.choices)}")
-    elif not isinstance(value, int) or isinstance(value, bool):
+def check_whole_number(name: str, value: object, minimum: int, maximum: int) -> None:
+    """Raise SettingError if the setting of this name cannot have this value."""
+    if not isinstance(value, int) or isinstance(value, bool):
         raise SettingError(name, reason=f"{value!r} is not a whole number")
-    elif not setting.minimum <= value <= setting.maximum:
-        raise SettingError(
-            name, reason=f"{value} is outside of {setting.minimum} to {setting.maximum}"
-        )
+    if not minimum <= value <= maximum:
+        raise SettingError(name, reason=f"{value} is outside of {minimum} to {maximum}")

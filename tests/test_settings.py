@@ -2,19 +2,27 @@ from functools import partial
 
 import pytest
 
-from kminilog.config import complete_config, find_setting, parse_config, read_value, topic_settings
+from kminilog.config import (
+    check_setting,
+    complete_config,
+    find_setting,
+    parse_config,
+    read_value,
+    topic_settings,
+)
 from kminilog.consumer.assignor_registry import ASSIGNORS
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
 from kminilog.partitioners.registry import PARTITIONERS
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.settings import TOPIC_SETTINGS, TopicSettings, check_setting
+from kminilog.settings import TOPIC_SETTINGS, TopicSettings
 
 TABLES = (TOPIC_SETTINGS, PRODUCER_SETTINGS, CONSUMER_SETTINGS)
 SETTINGS = [setting for table in TABLES for setting in table.values()]
-CLASSES = [(s, path, here) for s in SETTINGS for path, here in s.kafka_classes.items()]
+OF_CLIENTS = [*PRODUCER_SETTINGS.values(), *CONSUMER_SETTINGS.values()]
+CLASSES = [(s, path, here) for s in OF_CLIENTS for path, here in s.kafka_classes.items()]
 NUMBERS = [setting for setting in SETTINGS if type(setting.default) is int]
-RENAMED = [setting for setting in SETTINGS if setting.older_name]
+RENAMED = [setting for setting in OF_CLIENTS if setting.older_name]
 
 
 def test_setting_takes_its_bounds_and_nothing_beyond():

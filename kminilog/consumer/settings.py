@@ -3,7 +3,8 @@
 Source: Kafka 0.8.2 ConsumerConfig, later ones for groups; the documents name only some (S1, S3).
 """
 
-from kminilog.settings import INT32_MAX, INT64_MAX, switch, table_of, text, whole_number
+from kminilog.config import switch, table_of, text, whole_number
+from kminilog.settings import INT32_MAX, INT64_MAX
 
 _ASSIGNORS = {
     "org.apache.kafka.clients.consumer.RangeAssignor": "range",

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from kminilog.config import ClientSetting, Table
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.settings import INT32_MAX, INT64_MAX, TOPIC_SETTINGS, Setting, Table
+from kminilog.settings import INT32_MAX, INT64_MAX, TOPIC_SETTINGS, Setting
 
 PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 _HEAD = """# Settings
@@ -61,7 +62,7 @@ def _number(value: int) -> str:
     return _LARGE.get(value, str(value).replace("-", "−"))
 
 
-def _default(setting: Setting) -> str:
+def _default(setting: Setting | ClientSetting) -> str:
     if isinstance(setting.default, bool):
         return f"`{str(setting.default).lower()}`"
     if isinstance(setting.default, str):
@@ -69,7 +70,7 @@ def _default(setting: Setting) -> str:
     return _number(setting.default)
 
 
-def _values(setting: Setting) -> str:
+def _values(setting: Setting | ClientSetting) -> str:
     if isinstance(setting.default, bool):
         return "`true`, `false`"
     if isinstance(setting.default, str):
@@ -77,7 +78,9 @@ def _values(setting: Setting) -> str:
     return f"{_number(setting.minimum)} to {_number(setting.maximum)}"
 
 
-def _meaning(setting: Setting) -> str:
+def _meaning(setting: Setting | ClientSetting) -> str:
+    if isinstance(setting, Setting):
+        return setting.meaning
     older = f"; older name `{setting.older_name}`" if setting.older_name else ""
     reader = f"`{setting.reader}`: " if setting.reader else ""
     return f"{reader}{setting.meaning}{older}"
