@@ -7,7 +7,7 @@
 
 The signature of `partition` decides which interface it is; one that fits both is new. An exception
 of the user's code becomes a PluginError that names the class, unless it is an error of kminilog. An
-answer that is not a whole number becomes a PluginError, too. `interface.checked_partition` finds an
+answer that is not a whole number becomes a PluginError, too. `interface.ask_partitioner` finds an
 answer out of range, as for all partitioners.
 
 Source: S0 2 and 3, S1 6, S2; Kafka: kafka.producer.Partitioner of 0.8, Partitioner from 0.9 on.

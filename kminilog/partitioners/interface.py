@@ -9,8 +9,8 @@
     on_metadata_refresh   the metadata was asked for again, after a failure
 
 A subclass must define `partition`; the other methods do nothing by default. One thread at a time
-calls a partitioner. It gets its randomness and its clock when it is made. The caller checks its
-answers with `checked_partition`.
+calls a partitioner. It gets its randomness and its clock when it is made. The caller asks it with
+`ask_partitioner`, which checks its answers.
 
 If a record names its partition, no method of a partitioner is called for it.
 
@@ -114,7 +114,7 @@ Valid values are in the inclusive range of [0, 2]
     return partition
 
 
-def checked_partition(
+def ask_partitioner(
     partitioner: Partitioner,
     topic: str,
     key: Any,
@@ -123,7 +123,7 @@ def checked_partition(
     value_bytes: bytes | None,
     cluster: ClusterMetadata,
 ) -> int:
-    """Return the answer of a partitioner, if the topic has such a partition.
+    """Ask a partitioner, and return its answer if the topic has such a partition.
 
     Raises UnknownTopicOrPartitionError if not, or if the topic is unknown; then it does not ask.
     Exceptions of the partitioner pass through.

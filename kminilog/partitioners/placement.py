@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.partitioners.interface import Partitioner, checked_partition
+from kminilog.partitioners.interface import Partitioner, ask_partitioner
 
 HasRoom = Callable[[str, int, int], bool]
 
@@ -44,8 +44,8 @@ class Placement:
         whatever the partitioner raises.
         """
         asked = (topic, key, key_bytes, value, value_bytes, cluster)
-        chosen = checked_partition(self._partitioner, *asked)
+        chosen = ask_partitioner(self._partitioner, *asked)
         if not self._partitioner.is_asked_again or self._has_room(topic, chosen, size_bytes):
             return chosen
         self._partitioner.on_new_batch(topic, cluster, chosen)
-        return checked_partition(self._partitioner, *asked)
+        return ask_partitioner(self._partitioner, *asked)

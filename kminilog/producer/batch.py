@@ -49,7 +49,7 @@ class Batch:
         self.buffer = buffer
         self.size_bytes = 0
         self.created_ms = now_ms
-        self.records: list[Waiting] = []
+        self.records: list[Waiting] = []  # who waits for each; its bytes are in the buffer
         self.attempts = 0
         self.not_before_ms = now_ms
         self.is_in_flight = False

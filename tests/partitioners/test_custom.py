@@ -12,7 +12,7 @@ from kminilog.errors import (
     UnknownTopicOrPartitionError,
 )
 from kminilog.partitioners.custom import CustomPartitioner, has_old_interface
-from kminilog.partitioners.interface import Partitioner, checked_partition
+from kminilog.partitioners.interface import Partitioner, ask_partitioner
 from kminilog.partitioners.registry import make_partitioner
 
 CLUSTER = ClusterMetadata.of_one_topic("orders", range(3))
@@ -165,7 +165,7 @@ def made(found, **config):
 
 
 def ask(partitioner, key="k"):
-    return checked_partition(partitioner, "orders", key, b"k", "v", b"v", CLUSTER)
+    return ask_partitioner(partitioner, "orders", key, b"k", "v", b"v", CLUSTER)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.interface import (
     Partitioner,
+    ask_partitioner,
     check_partition,
-    checked_partition,
     partitions_of,
 )
 
@@ -22,13 +22,13 @@ class Answering(Partitioner):
 
 @pytest.mark.parametrize("answer", [0, 1, 2])
 def test_answer_within_range_is_taken_with_or_without_leader(answer):
-    assert checked_partition(Answering(answer), "orders", None, None, None, b"", CLUSTER) == answer
+    assert ask_partitioner(Answering(answer), "orders", None, None, None, b"", CLUSTER) == answer
 
 
 @pytest.mark.parametrize("answer", [-1, 3, 2**31 - 2, -(2**31)])
 def test_answer_out_of_range_names_number_topic_and_range(answer):
     with pytest.raises(UnknownTopicOrPartitionError) as caught:
-        checked_partition(Answering(answer), "orders", None, None, None, b"", CLUSTER)
+        ask_partitioner(Answering(answer), "orders", None, None, None, b"", CLUSTER)
     assert str(caught.value) == (
         f"Invalid partition id: {answer} for topic orders; "
         "Valid values are in the inclusive range of [0, 2]"
@@ -38,7 +38,7 @@ def test_answer_out_of_range_names_number_topic_and_range(answer):
 
 def test_unknown_topic_is_found_before_the_partitioner_is_asked():
     with pytest.raises(UnknownTopicOrPartitionError, match="Topic bills doesn't exist"):
-        checked_partition(Partitioner(), "bills", None, None, None, b"", CLUSTER)
+        ask_partitioner(Partitioner(), "bills", None, None, None, b"", CLUSTER)
     with pytest.raises(UnknownTopicOrPartitionError, match="Topic bills doesn't exist"):
         check_partition("bills", 0, CLUSTER)
 

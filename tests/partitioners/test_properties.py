@@ -12,7 +12,7 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import LeaderNotAvailableError
 from kminilog.format.hashing import murmur2
 from kminilog.partitioners.dry_run import OpenBatches
-from kminilog.partitioners.interface import checked_partition
+from kminilog.partitioners.interface import ask_partitioner
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, make_partitioner
 
@@ -77,7 +77,7 @@ def test_key_is_placed_by_its_bytes_alone(name, data, key_bytes, partitions):
     for seed, key in enumerate(("one object", b"another", 3)):
         chooser = make(name, seed)
         chooser.partition(TOPIC, None, None, None, b"", cluster)
-        placed.add(checked_partition(chooser, TOPIC, key, key_bytes, seed, b"v", cluster))
+        placed.add(ask_partitioner(chooser, TOPIC, key, key_bytes, seed, b"v", cluster))
     # Adding 2**31 to a negative hash does what to_positive does, in other words.
     hashed = murmur2(key_bytes)
     assert placed == {(hashed + 2**31 if hashed < 0 else hashed) % partitions}
@@ -115,5 +115,5 @@ def test_in_turn_is_even_whatever_the_batches(name, cluster, seed, count, size):
 @given(cluster=clusters(least_available=1), key=keys, seed=st.integers(0, 2**32))
 def test_default_0_8_with_failover_never_answers_a_partition_without_leader(cluster, key, seed):
     chooser = make("default-0.8", seed, **{"send.switch.broker.enable": True})
-    answer = checked_partition(chooser, TOPIC, key, b"", None, b"", cluster)
+    answer = ask_partitioner(chooser, TOPIC, key, b"", None, b"", cluster)
     assert cluster.leader_for(TOPIC, answer) is not None

@@ -68,7 +68,7 @@ class ValidEnd(NamedTuple):
     """Where the valid part of a log ends, and what the log would lose by a cut there.
 
     `lost_messages` and `lost_batches` count what is whole (`WholeMessages`). All counts include
-    later segments, and what stands at the position itself.
+    later segments, and what stands at the position itself. `recover --json` prints these fields.
     """
 
     segment: Segment
@@ -80,7 +80,7 @@ class ValidEnd(NamedTuple):
 
     @property
     def lost(self) -> WholeMessages:
-        """What is whole of what would be lost."""
+        """What would be lost, for a text."""
         return WholeMessages(self.lost_messages, 0, self.lost_batches)
 
 

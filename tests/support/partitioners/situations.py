@@ -13,7 +13,7 @@ import pytest
 
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import KMiniLogError
-from kminilog.partitioners.interface import Partitioner, checked_partition
+from kminilog.partitioners.interface import Partitioner, ask_partitioner
 
 TOPIC = "orders"
 NEGATIVE = b"21"  # murmur2 is -973932308
@@ -83,7 +83,7 @@ Renew = Callable[[Partitioner, ClusterMetadata, int], None]
 def ask(partitioner: Partitioner, key: Any, cluster: ClusterMetadata) -> int:
     """Ask for the partition of one record; the bytes of a text are its UTF-8."""
     key_bytes = key.encode() if isinstance(key, str) else key
-    return checked_partition(partitioner, TOPIC, key, key_bytes, None, b"", cluster)
+    return ask_partitioner(partitioner, TOPIC, key, key_bytes, None, b"", cluster)
 
 
 def a_new_batch(partitioner: Partitioner, cluster: ClusterMetadata, previous: int) -> None:
