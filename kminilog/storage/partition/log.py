@@ -339,22 +339,24 @@ class PartitionLog:
         )
 
     def _undo(self, mark: _Mark, error: BaseException) -> None:
-        """Restore the state before an append; raise WriteFailedError if the error is an OSError."""
+        """Restore the state before an append; raise WriteFailedError if the error is an OSError.
+
+        Another error, such as Ctrl-C, is for the caller to raise again.
+        """
         path = str(getattr(error, "filename", None) or self._active.log_path)
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        in_doubt = range(mark.next_offset, self._next_offset)
+        new_offsets = range(mark.next_offset, self._next_offset)
         try:
             self._restore(mark)
-            in_doubt = range(0)
         except OSError as second:
             self.is_broken = True
             self._broken_by = (
                 f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
             )
         if isinstance(error, OSError):
-            is_restored = not self.is_broken
+            in_doubt = new_offsets if self.is_broken else range(0)
             raise WriteFailedError(
-                path, reason=reason, restored=is_restored, in_doubt=in_doubt
+                path, reason=reason, restored=not self.is_broken, in_doubt=in_doubt
             ) from error
 
     def _restore(self, mark: _Mark) -> None:

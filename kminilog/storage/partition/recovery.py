@@ -286,7 +286,7 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     log_dir = plan.directory.parent  # its reserve has space for files on a full disk
     for segment, entries in plan.rebuilt_indexes:
         with_reserve(log_dir, partial(segment.index.rewrite, entries))
-    for segment in reversed(plan.later_segments):
+    for segment in reversed(plan.later_segments):  # the last one first: a crash leaves no gap
         side_files.append(_free_side_file(segment.log_path, 0))
         os.rename(segment.log_path, side_files[-1])
         segment.remove()
