@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kminilog.course.comparing import Comparer
+from kminilog.course.counting import CountedBytes
 from kminilog.errors import NullValueError
 from kminilog.explain.text import field_table
 from kminilog.format import message as library
@@ -19,7 +20,7 @@ RECORD = bytes.fromhex(
     "0000000000000000 00000016 e97538bc 00 00 ffffffff 00000008 6d65737361676531"
 )
 BOTH = (DOCUMENTED, KAFKA)
-
+MANY = 2000  # messages: more than Python allows calls inside each other
 
 FILE = "00000000000000000000.log"
 PIECE = "piece.bin"
@@ -87,6 +88,11 @@ def _compare_header(
 # ---- 1.2
 
 
+def precondition_2(message: bytes) -> bool:
+    """Return whether this is a whole message: all fields of fixed length are there."""
+    return len(message) >= library.KEY_START
+
+
 def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
     compare.equal(
         "checksum(the 34 bytes)",
@@ -115,6 +121,10 @@ def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
                 **mistakes,
             },
         )
+    data = CountedBytes(library.encode(KAFKA, 7, b"k", b"line\n" * 2000))
+    checksum(data)
+    what = f"bytes copied of a message of {len(data)}"
+    compare.at_most(what, sum(data.copied), 4 * len(data), "copies-the-rest")
 
 
 def _messages_to_sum() -> Iterator[tuple[str, bytes, dict[str, int]]]:
@@ -123,6 +133,7 @@ def _messages_to_sum() -> Iterator[tuple[str, bytes, dict[str, int]]]:
     yield "another offset", bytes(7) + b"\7" + RECORD[8:], {}
     less = RECORD[:11] + bytes([RECORD[11] - 3]) + RECORD[12:]
     yield "another size", less, {"crc-trusts-size": crc32(RECORD[16:-3])}
+    yield "a size of 0", RECORD[:8] + bytes(4) + RECORD[12:], {"crc-trusts-size": 0}
     for dialect in BOTH:
         for key, value in ((None, b"x"), ("键".encode(), "值".encode()), (b"k" * 300, b"v")):
             data = library.encode(dialect, 7, key, value)
@@ -163,12 +174,8 @@ def exercise_3(compare: Comparer, content: Callable[..., Any]) -> None:
         for dialect in BOTH:
             _compare_content(compare, content, dialect, key, value)
     for key in (b"k", b"", None):
-        compare.equal(
-            f"content(kafka, {key!r}, None)",
-            lambda key=key: content(KAFKA, key, None),
-            library.content(KAFKA, key, None),
-            {"null-as-empty": library.content(KAFKA, key, b"")},
-        )
+        mistakes = {"null-as-empty": library.content(KAFKA, key, b"")}
+        _compare_taken(compare, content, KAFKA, key, None, mistakes, "refuses-every-null")
         compare.refuses(
             f"content(documented, {key!r}, None)",
             lambda key=key: content(DOCUMENTED, key, None),
@@ -199,29 +206,40 @@ def _compare_content(
     value: bytes,
 ) -> None:
     right = library.content(dialect, key, value)
-    as_null = value or None if dialect.has_value_length else value
     as_text = [part and part.decode("utf-8", "replace").encode() for part in (key, value)]
     long = pack(">i", len(key or b"")), pack(">i", len(value))  # their upper bytes go
     short = pack(">i", len(key or b"") & 0xFF), pack(">i", len(value) & 0xFFFF)
+    mistakes = {
+        "null-as-empty": library.content(dialect, key or b"", value),
+        "empty-as-null": library.content(dialect, key or None, value),
+        "length-missing": b"\0\0" + (key or b"absent") + value,
+        "value-length-missing": library.content(DOCUMENTED, key, value),
+        "value-length-added": library.content(KAFKA, key, value),
+        "bytes-as-text": library.content(dialect, *as_text),
+        "upper-bytes-lost": right.replace(long[0], short[0], 1).replace(long[1], short[1], 1),
+    }
+    if dialect.has_value_length:
+        mistakes["empty-value-as-null"] = library.content(dialect, key, value or None)
+    code_of_refusal = None if value else "empty-value-as-null"
+    _compare_taken(compare, content, dialect, key, value, mistakes, code_of_refusal)
+
+
+def _compare_taken(
+    compare: Comparer,
+    content: Callable[..., Any],
+    dialect: Dialect,
+    key: bytes | None,
+    value: bytes | None,
+    mistakes: dict[str, bytes],
+    code_of_refusal: str | None,
+) -> None:
+    """Compare what an answer gives for a value that it must not refuse as null."""
     call = f"content({dialect.name}, {_short(key)}, {_short(value)})"
     try:
         got = content(dialect, key, value)
     except NullValueError:
-        return compare.holds(False, call, "NullValueError", "bytes")
-    return compare.equal(
-        call,
-        lambda: got,
-        right,
-        {
-            "null-as-empty": library.content(dialect, key or b"", value),
-            "empty-as-null": library.content(dialect, key or None, as_null),
-            "length-missing": b"\0\0" + (key or b"absent") + value,
-            "value-length-missing": library.content(DOCUMENTED, key, value),
-            "value-length-added": library.content(KAFKA, key, value),
-            "bytes-as-text": library.content(dialect, *as_text),
-            "upper-bytes-lost": right.replace(long[0], short[0], 1).replace(long[1], short[1], 1),
-        },
-    )
+        return compare.holds(False, call, "NullValueError", "bytes", code_of_refusal)
+    return compare.equal(call, lambda: got, library.content(dialect, key, value), mistakes)
 
 
 def _short(part: bytes | None) -> str:
@@ -259,6 +277,10 @@ def exercise_4(compare: Comparer, decode: Callable[..., Any]) -> None:
             _compare_damage(compare, decode, dialect, damaged, 0)
             among = damaged._replace(data=b"rest" + damaged.data + RECORD)
             _compare_damage(compare, decode, dialect, among, 4)
+    data = CountedBytes(RECORD * MANY)
+    decode(KAFKA, data, len(RECORD))
+    what = f"bytes copied for one message of {len(RECORD)}"
+    compare.at_most(what, sum(data.copied), 9 * len(RECORD), "copies-the-rest")
 
 
 def _compare_sound(
@@ -277,7 +299,8 @@ def _compare_sound(
         assert isinstance(right, Message)
         mistakes = {
             "null-as-empty": right._replace(key=key or b"", value=value or b""),
-            "empty-as-null": right._replace(key=key or None, value=value or None),
+            "empty-as-null": right._replace(key=key or None),
+            "empty-value-as-null": right._replace(value=value or None),
             "attributes-ignored": right._replace(attributes=0),
         }
         for front, rest in ((b"", b""), (b"rest", b"next")):
@@ -385,6 +408,7 @@ def _damaged_messages(dialect: Dialect) -> Iterator[Damaged]:
     for flip in (1, 1 << 31):
         yield Damaged("another crc", _raw(3, b"key" + value, crc_flip=flip), {})
     data = _raw(3, b"key" + value)
+    yield Damaged("a crc of 0", data[:12] + bytes(4) + data[16:], {Message: "zero-is-no-crc"})
     for place, what in ((17, "attributes"), (22, "key"), (len(data) - 1, "value")):
         flipped = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         yield Damaged(f"a changed {what}", flipped, {})
@@ -446,6 +470,15 @@ def exercise_5(compare: Comparer, scan: Callable[..., Any]) -> None:
         packed = library.encode(dialect, 8, None, b"packed", attributes=1)
         what, stops = "a packed message between others", {"stops-at-packed": 2}
         _compare_scan(compare, scan, dialect, data[0] + packed + data[2], what, stops=stops)
+    many = CountedBytes(RECORD * MANY)
+    call = f"list(scan(kafka, {MANY} messages))"
+    try:
+        found = sum(1 for _ in scan(KAFKA, many))
+    except RecursionError:
+        return compare.holds(False, call, "RecursionError", "outcomes", "recursion-per-message")
+    compare.equal(f"len({call})", lambda: found, MANY)
+    what = f"bytes copied of {len(many)}"
+    return compare.at_most(what, sum(many.copied), 9 * len(many), "copies-the-rest")
 
 
 def _compare_scan(
@@ -471,11 +504,21 @@ def _compare_scan(
                 (at + getattr(found, "length_bytes", 0), found) for at, found in right
             ],
             "scans-past-damage": list(_past_damage(dialect, data, start)),
+            "steps-by-size": _by_size(dialect, data, start),
             "positions-from-start": [(at - start, found) for at, found in right],
             "ignores-start": list(library.scan(dialect, data)),
             **{code: right[:count] for code, count in (stops or {}).items()},
         },
     )
+
+
+def _by_size(dialect: Dialect, data: bytes, at: int) -> list[tuple[int, Outcome]]:
+    """Return what a scan gives that forgets the 12 bytes which the size does not count."""
+    found: list[tuple[int, Outcome]] = []
+    while at < len(data) and all(isinstance(outcome, Message) for _, outcome in found):
+        found.append((at, library.decode(dialect, data, at)))
+        at += getattr(found[-1][1], "size", 0)
+    return found
 
 
 def _past_damage(dialect: Dialect, data: bytes, at: int) -> Iterator[tuple[int, Outcome]]:

@@ -36,7 +36,7 @@ def test_each_lab_has_an_exercise_to_expose():
 def test_no_input_leaves_all_hidden(folder):
     outcome = judged(folder, "[]")
     assert (outcome.status, outcome.code, outcome.points) == (FAIL, None, 0)
-    assert sentence_of(outcome) == "0 of 12 wrong answers are exposed; 12 still hidden"
+    assert sentence_of(outcome) == "0 of 13 wrong answers are exposed; 13 still hidden"
 
 
 @pytest.mark.processes

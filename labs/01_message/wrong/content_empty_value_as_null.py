@@ -1,5 +1,5 @@
 # exercise: 3
-# reason: empty-as-null
+# reason: empty-value-as-null
 from struct import pack
 
 from kminilog.errors import NullValueError

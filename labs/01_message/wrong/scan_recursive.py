@@ -1,7 +1,5 @@
 # exercise: 5
-# differs: a recursion, which tells a message by its value.
-
-
+# reason: recursion-per-message
 def scan(dialect, data, position=0):
     if position < len(data):
         outcome = decode(dialect, data, position)
