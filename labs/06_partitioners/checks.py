@@ -1,14 +1,16 @@
 """Checks of lab 6: where records go, and who says so."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, reduce
+from itertools import combinations, product
+from operator import xor
 from pathlib import Path
 from random import Random
 from typing import Any
 from zlib import crc32
 
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
-from kminilog.course.comparing import Comparer
+from kminilog.course.comparing import Comparer, CountedBytes
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format import hashing as library
 from kminilog.format.dialect import KAFKA
@@ -36,40 +38,60 @@ FILE = "00000000000000000000.log"
 # ---- 6.1 and 6.2
 
 
+def _number(part: bytes, reading: str) -> int:
+    """Return some bytes as one number, in a byte order, or as a port from Java reads them.
+
+    Java's bytes are signed. A port that leaves out `& 0xff` adds them, or combines them by `^`;
+    `last` is what signed=True of int.from_bytes gives: only the last byte is signed.
+    """
+    if reading in ("little", "big"):
+        return int.from_bytes(part, "little" if reading == "little" else "big")
+    if reading == "last":
+        return int.from_bytes(part, "little", signed=True)
+    placed = [(byte - 256 if byte > 127 else byte) << 8 * place for place, byte in enumerate(part)]
+    return sum(placed) if reading == "add" else reduce(xor, placed, 0)
+
+
 def _variant(
     data: bytes,
     *,
-    words: Any = "little",
-    tail: Any = "little",
-    signed_bytes: bool = False,
+    words: str = "little",
+    tail: str = "little",
     wraps: bool = True,
-    shifts_signed: bool = False,
+    signed_shifts: Collection[int] = (),
     length: bool = True,
     last_mix: bool = True,
 ) -> int:
     """Return murmur2 with one thing done otherwise."""
-    if shifts_signed:
-        keep = to_int32
-    else:
-        keep = (lambda number: number & 0xFFFFFFFF) if wraps else (lambda number: number)
+
+    def keep(number: int) -> int:
+        return number & 0xFFFFFFFF if wraps else number
+
+    def shift(number: int, places: int) -> int:
+        return (to_int32(number) if places in signed_shifts else number) >> places
+
     whole = len(data) & ~3
     h = keep(0x9747B28C ^ (len(data) if length else 0))
     for start in range(0, whole, 4):
-        k = keep(int.from_bytes(data[start : start + 4], words) * 0x5BD1E995)
-        k = keep((k ^ k >> 24) * 0x5BD1E995)
+        k = keep(_number(data[start : start + 4], words) * 0x5BD1E995)
+        k = keep((k ^ shift(k, 24)) * 0x5BD1E995)
         h = keep(keep(h * 0x5BD1E995) ^ k)
     rest = data[whole:]
     if rest and tail:
-        number = int.from_bytes(rest, tail)
-        if signed_bytes:
-            number = 0
-            for place, byte in enumerate(rest):
-                number ^= (byte - 256 if byte > 127 else byte) << 8 * place
-        h = keep((h ^ number) * 0x5BD1E995)
+        h = keep((h ^ _number(rest, tail)) * 0x5BD1E995)
     if last_mix:
-        h = keep((h ^ h >> 13) * 0x5BD1E995)
-        h = h ^ h >> 15
+        h = keep((h ^ shift(h, 13)) * 0x5BD1E995)
+        h = h ^ shift(h, 15)
     return to_int32(h)
+
+
+SIGNED_BYTES = [*product(("little", "add", "xor"), ("little", "add", "xor", "last"))][1:]
+SIGNED_SHIFTS = [each for n in (1, 2, 3) for each in combinations((24, 13, 15), n)]
+
+
+def precondition_1(data: bytes) -> bool:
+    """Tell if it is bytes: a text has no hash, and another sequence need not have one."""
+    return isinstance(data, bytes)
 
 
 def exercise_1(compare: Comparer, murmur2: Callable[..., Any]) -> None:
@@ -83,6 +105,10 @@ def exercise_1(compare: Comparer, murmur2: Callable[..., Any]) -> None:
         got = murmur2(data)  # without any wrap, or only at the end, or signed besides
         is_unwrapped = isinstance(got, int) and unsigned != right & 0xFFFFFFFF
         is_unwrapped = is_unwrapped and got & 0xFFFFFFFF == unsigned
+        ports = {  # what a port from Java gives that leaves out & 0xff, or has >> for >>>
+            "java-signed-bytes": [_variant(data, words=w, tail=t) for w, t in SIGNED_BYTES],
+            "java-shift-signed": [_variant(data, signed_shifts=each) for each in SIGNED_SHIFTS],
+        }
         compare.equal(
             f"murmur2({data!r})",
             lambda got=got: got,
@@ -90,17 +116,30 @@ def exercise_1(compare: Comparer, murmur2: Callable[..., Any]) -> None:
             {
                 "unsigned-result": right & 0xFFFFFFFF,
                 "big-endian-words": _variant(data, words="big"),
-                "tail-ignored": _variant(data, tail=None),
+                "tail-ignored": _variant(data, tail=""),
                 "tail-reversed": _variant(data, tail="big"),
-                "java-signed-bytes": _variant(data, signed_bytes=True),
-                "java-shift-signed": _variant(data, shifts_signed=True),
                 "never-wraps": got if is_unwrapped else _variant(data, wraps=False),
                 "length-not-mixed": _variant(data, length=False),
                 "last-mix-missing": _variant(data, last_mix=False),
+                **{code: got for code, wrong in ports.items() if got in wrong},
             },
         )
     least = bytes.fromhex("a7d6506c")
     compare.equal(f"murmur2({least!r})", lambda: murmur2(least), -(2**31))
+    long = CountedBytes(chance.randbytes(8003))
+    try:
+        got = murmur2(long)
+    except RecursionError:
+        call = "murmur2(8003 bytes)"
+        compare.holds(False, call, "RecursionError", "a number", "recursion-for-each")
+    compare.equal("murmur2(8003 bytes)", lambda: got, library.murmur2(bytes(long)))
+    what = "bytes that murmur2(8003 bytes) copies"
+    compare.at_most(what, long.copied_bytes(), 4 * len(long), "copies-the-rest")
+
+
+def precondition_2(number: int) -> bool:
+    """Tell if it is what a hash can be: a signed number of 32 bits."""
+    return -(2**31) <= number < 2**31
 
 
 def exercise_2(compare: Comparer, to_positive: Callable[..., Any]) -> None:
@@ -127,6 +166,24 @@ def exercise_2(compare: Comparer, to_positive: Callable[..., Any]) -> None:
 
 def _masked(key: bytes) -> int:
     return library.murmur2(key) & 0x7FFFFFFF
+
+
+def precondition_3(
+    self: Any,
+    topic: str,
+    key: Any,
+    key_bytes: bytes | None,
+    value: Any,
+    value_bytes: bytes | None,
+    cluster: ClusterMetadata,
+    number_of_partitions: int | None = None,
+) -> bool:
+    """Tell if the number of partitions, if it is given, is 1 at least, and the topic is there.
+
+    Without the number, a topic that is not there is an error, which the text promises.
+    """
+    is_there = bool(cluster.partitions_for_topic(topic))
+    return number_of_partitions is None or (number_of_partitions >= 1 and is_there)
 
 
 def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
@@ -160,9 +217,6 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
     keys = [b"alice", b"bob", b"carol", b"dave", b"erin", b"frank"]
     masked = [_masked(key) for key in keys]
     up, order, texts = [0, 1, 3, 4, 6], [3, 6, 1, 0, 5, 2, 4], [b"\0\5" + key for key in keys]
-    two_topics = ClusterMetadata(
-        [Node(0)], [PartitionInfo(t, n, Node(0)) for t in (TOPIC, "views") for n in range(7)]
-    )
 
     def compare_all(what: str, give: Callable[[bytes], Any], right: Any, *readings: Any) -> None:
         calls = [f"partition(key {key!r}, {what})" for key in keys]
@@ -190,7 +244,13 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
         seven,
         ("key-by-place", [order[number] for number in seven]),
     )
-    compare_all("7 of each of 2 topics", lambda key: ask(key, two_topics, topic="views"), seven)
+    compare_all(
+        "7 partitions, another topic has 11",
+        lambda key: ask(key, _topics(**{TOPIC: 11, OTHER: 7}), topic=OTHER),
+        seven,
+        ("counts-other-topics", [h % 11 for h in masked]),
+        ("counts-other-topics", [h % 18 for h in masked]),
+    )
     compare_all(
         "its bytes b'\\0\\5…', 7 partitions",
         lambda key: ask(b"\0\5" + key, _cluster_of(7), key=key.decode()),
@@ -211,7 +271,22 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
     compare_all("now 7", lambda key: ask(key, _cluster_of(7)), [h % 7 for h in masked])
     compare_all("now 11", lambda key: ask(key, _cluster_of(11)), [h % 11 for h in masked])
     _compare_by_bytes(compare, partition, own)
+    own._cache = counting = _CountingCache(Random(1))  # type: ignore[assignment]
+    for key in keys:
+        ask(key, _cluster_of(7))
+    what = f"questions to self._cache for {len(keys)} keys"
+    compare.at_most(what, counting.count, 0, "asks-cache-for-keys")
     _compare_unknown(compare, lambda cluster: ask(b"alice", cluster), "partition(key b'alice'")
+
+
+class _CountingCache(StickyPartitionCache):
+    """Counts how often it is asked: each question may draw a partition."""
+
+    count = 0
+
+    def partition(self, topic: str, cluster: ClusterMetadata) -> int:
+        self.count += 1
+        return super().partition(topic, cluster)
 
 
 def _cluster_of(n: int, unavailable: Sequence[int] = ()) -> ClusterMetadata:
@@ -288,14 +363,16 @@ def _ask(
     return chooser.partition(topic, key, key, None, b"", cluster)
 
 
-def _place(chooser: Any, cluster: ClusterMetadata, topic: str = TOPIC) -> Any:
+def _place(
+    chooser: Any, cluster: ClusterMetadata, topic: str = TOPIC, key: bytes | None = None
+) -> Any:
     """Place a record that begins a batch, as a producer does."""
-    first = _ask(chooser, cluster, topic)
+    first = _ask(chooser, cluster, topic, key)
     if not getattr(chooser, "is_asked_again", True):
         return first
     if hasattr(chooser, "on_new_batch"):
         chooser.on_new_batch(topic, cluster, first)
-    return _ask(chooser, cluster, topic)
+    return _ask(chooser, cluster, topic, key)
 
 
 def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
@@ -360,14 +437,15 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
     call = "records for topics a b c with 1 3 2 partitions"
     compare.equal(call, lambda: _of_topics(new(), plan, _topics(a=1, c=2, b=3)), right)
 
-    def batches(count: int, partitions: int) -> list[Any]:
+    def batches(count: int, partitions: int, key: bytes | None) -> list[Any]:
         made, cluster = new(), ClusterMetadata.of_one_topic(TOPIC, range(partitions))
-        return [_place(made, cluster) for _ in range(count)]
+        return [_place(made, cluster, key=key) for _ in range(count)]
 
-    for partitions in (4, 3):
+    for partitions, key in ((4, None), (3, None), (4, b"alice")):
+        records = "6 records with a key" if key else "6 records"
         compare.equal(
-            f"6 records that each begin a batch, {partitions} partitions",
-            lambda partitions=partitions: batches(6, partitions),
+            f"{records} that each begin a batch, {partitions} partitions",
+            lambda partitions=partitions, key=key: batches(6, partitions, key),
             [number % partitions for number in range(6)],
             {
                 "rr-double-step": [(2 * number + 1) % partitions for number in range(6)],
@@ -388,19 +466,25 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
     got = [_ask(made, flapping[number % 2]) for number in range(12)]
     call, code = "12 records, 1 goes down and up", "rr-begins-anew" if set(got) == {0} else None
     compare.holds(len(set(got)) > 1, call, repr(got), "more than one partition", code)
-    _compare_between(compare, new())
+    for before in (0, 2):
+        _compare_between(compare, new(), before)
     _compare_unknown(compare, lambda cluster: _ask(new(), cluster), "partition(no key")
 
 
-def _compare_between(compare: Comparer, made: Any) -> None:
-    """Compare the turn of a topic that is asked for while another one begins a batch."""
-    cluster = _topics(a=4, b=4)
-    answered = [_ask(made, cluster, "a") for _ in range(3)][-1]
+def _compare_between(compare: Comparer, made: Any, before: int) -> None:
+    """Compare the turn of a topic that is asked for while another one begins a batch.
+
+    It was asked for some times before: then there is an answer of its own to repeat.
+    """
+    cluster = _topics(a=5, b=5)
+    own = [_ask(made, cluster, "b") for _ in range(before)]
+    answered = [_ask(made, cluster, "a") for _ in range(4)][-1]
     if getattr(made, "is_asked_again", True) and hasattr(made, "on_new_batch"):
         made.on_new_batch("a", cluster, answered)
-    call = "b, after a a a and on_new_batch of a"
-    mistakes = {"rr-repeats-for-others": answered}
-    compare.equal(call, lambda: _ask(made, cluster, "b"), 0, mistakes)
+    got = _ask(made, cluster, "b")
+    call = f"b, after {'b ' * before}a a a a and on_new_batch of a"
+    mistakes = {"rr-repeats-for-others": got} if got in (answered, *own) else {}
+    compare.equal(call, lambda: got, before, mistakes)
 
 
 def _of_topics(made: Any, plan: str, cluster: ClusterMetadata) -> list[Any]:
@@ -450,9 +534,12 @@ class _Racing:
     def __init__(self, cache: Any, to: int) -> None:
         self._cache = cache
         self._to = to
+        self.must_wait = False
 
     def randrange(self, stop: int) -> int:
-        if not self._cache._lock.locked():
+        if self._cache._lock.locked():
+            self.must_wait = True
+        else:
             dict.__setitem__(self._cache._cached, TOPIC, self._to)
         return 0
 
@@ -517,7 +604,8 @@ def exercise_5(compare: Comparer, next_partition: Callable[..., Any]) -> None:
     _compare_stays(compare, at)
     _compare_moves(compare, at)
     _compare_first_draws(compare, at)
-    _compare_races(compare, at, next_partition)
+    _compare_races(compare, at)
+    _compare_unknown_topic(compare, at)
     is_open = any(each.is_changed_without_lock for each in watched)
     call = "next_partition, self._lock at the change"
     compare.holds(not is_open, call, "free", "locked", "sticky-without-lock")
@@ -620,33 +708,27 @@ def _compare_first_draws(compare: Comparer, at: Callable[..., Any]) -> None:
             compare.holds(answers == set(wanted), asked, repr(answers), f"all of {list(wanted)}")
 
 
-def _compare_races(
-    compare: Comparer, at: Callable[..., Any], next_partition: Callable[..., Any]
-) -> None:
+def _compare_races(compare: Comparer, at: Callable[..., Any]) -> None:
     for stuck, previous, to, drawn in ((0, 0, 3, 1), (2, 2, 1, 0), (None, -1, 3, 0)):
         cache = at(stuck)
-        cache._chance = _Racing(cache, to)
+        cache._chance = racing = _Racing(cache, to)
         call = f"next_partition, stuck to {stuck}, another thread moves to {to} first"
         got = cache.next_partition(TOPIC, FOUR, previous)
         stored = cache._cached.get(TOPIC)
-        is_kept = stored == to or _locks(at, next_partition)
-        compare.holds(is_kept, call, repr(got), str(to), "sticky-overwrites")
+        during = "next_partition, self._lock during the draw"
+        compare.holds(not racing.must_wait, during, "locked", "free", "sticky-draws-under-lock")
+        compare.holds(stored == to, call, repr(got), str(to), "sticky-overwrites")
         compare.equal(call, lambda got=got: got, stored, {"sticky-answers-its-draw": drawn})
 
 
-def _locks(at: Callable[..., Any], next_partition: Callable[..., Any]) -> bool:
-    """Tell if nobody else could have moved on: the function draws while it has the lock."""
-    cache = at(0)
-    seen = []
-
-    class _Watching:
-        def randrange(self, stop: int) -> int:
-            seen.append(cache._lock.locked())
-            return 0
-
-    cache._chance = _Watching()
-    cache.next_partition(TOPIC, FOUR, 0)
-    return all(seen)
+def _compare_unknown_topic(compare: Comparer, at: Callable[..., Any]) -> None:
+    """Compare what becomes of a topic that is gone from the metadata."""
+    cache, gone = at(2), _topics(**{OTHER: 4})
+    call = "next_partition('orders', cluster, 2), orders is not in the cluster"
+    give = partial(cache.next_partition, TOPIC, gone, 2)
+    compare.refuses(call, give, UnknownTopicOrPartitionError, {"hides-unknown-topic": 2})
+    is_locked = cache._lock.locked()
+    compare.holds(not is_locked, f"lock after {call}", "locked", "free", "sticky-keeps-lock")
 
 
 # ---- 6.6
@@ -783,6 +865,9 @@ def exercise_6(compare: Comparer, on_appended: Callable[..., Any]) -> None:
     compare.equal(
         "on_appended before any partition", lambda: chooser.on_appended(TOPIC, 0, 9, **named), None
     )
+    drawn = f"{len(chooser._current)} partition"
+    call = "on_appended before any partition, draws"
+    compare.holds(not chooser._current, call, drawn, "none", "sticky-draws-early")
 
 
 # ---- 6.7

@@ -1,5 +1,5 @@
 # exercise: 5
-# differs: draws while it has the lock
+# reason: sticky-draws-under-lock
 def next_partition(self, topic, cluster, previous):
     with self._lock:
         cached = self._cached.get(topic)
