@@ -108,6 +108,9 @@ def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
             else:
                 _is_fault(compare, what, got, "wrapper-from-afar")
         _is_fault(compare, "the message 7", fault(message, 0), "zero-is-falsy", 0)
+        if dialect is KAFKA:
+            deletion = fault(decode(dialect, encode(dialect, 7, b"key", None)), 7)
+            _is_none(compare, "the message 7 of a null value", deletion, 7, "null-is-fault")
         for offset in (0, 2**40):
             message = decode(dialect, encode(dialect, offset, None, b""))
             _is_none(compare, f"the message {offset}", fault(message, offset), offset)
