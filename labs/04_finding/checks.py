@@ -47,11 +47,22 @@ def first_win(name: str) -> list[str]:
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:
-    """Write a log dir whose one partition has a few dozen segments; the seed gives the sizes."""
-    shutil.rmtree(folder / "log", ignore_errors=True)
-    chance = Random(seed)
+    """Write a log dir whose one partition has a few dozen segments; the seed gives the sizes.
+
+    The message with `OFFSET` has no index entry of its own: the walk to it has a step at least.
+    Else its position would be where the walk begins, and who confuses the two would be right.
+    """
+    chance, has_step = Random(seed), False
+    while not has_step:
+        _write_log(folder / "log", name, chance)
+        found = LogDir(folder / "log").reader(PARTITION).find(OFFSET)
+        has_step = found.index_entry is not None and found.position > found.index_entry.position
+
+
+def _write_log(folder: Path, name: str, chance: Random) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
     settings = TopicSettings(segment_bytes=600, index_interval_bytes=60)
-    with LogDirWriter.open(folder / "log", create=True) as writer:
+    with LogDirWriter.open(folder, create=True) as writer:
         writer.create_topic(Topic(PARTITION.topic, 1, KAFKA, settings))
         log = writer.log(PARTITION)
         for number in range(300):
@@ -462,6 +473,7 @@ def _compare_limits(compare: Comparer, partition: Partition) -> None:
         (1, sizes[1] - 1),
         (7, sum(sizes[0:2])),
         (1, 1),
+        (1, 0),
         (3, sum(sizes[3:8])),
         (4, sum(sizes[4:6])),
         (4, sizes[4]),
@@ -489,6 +501,7 @@ def _compare_limits(compare: Comparer, partition: Partition) -> None:
                 "jumps-large-message": partition.within(every, max_bytes, jumps=True),
                 "sizes-are-equal": every[: max(max_bytes // sizes[offset], 1)],
                 "drops-boundary-message": partition.within(passing, max_bytes),
+                "zero-is-falsy": partition.within(every, max_bytes or MOST),
             }
         )
     compare.all_equal(cases, [(code, [each[code] for each in mistakes]) for code in mistakes[0]])

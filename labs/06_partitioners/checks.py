@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
-from itertools import combinations, product
+from itertools import combinations, count, product
 from operator import xor
 from pathlib import Path
 from random import Random
@@ -821,11 +821,11 @@ READINGS = (
 )
 
 
-def _moves(write: Any, records: Records, start: int, *, ignores_keys: bool = False) -> list[int]:
+def _moves(write: Any, records: Records, start: int, **settings: Any) -> list[int]:
     """Return after which records `write` moves on, if the first ones go to partition `start`."""
     cluster = _topics(**{TOPIC: 4, OTHER: 4})
     chooser = type("Mine", (_Counting,), {"on_appended": write})(Random(3))
-    chooser.configure(_PLAIN | {"partitioner.ignore.keys": ignores_keys})
+    chooser.configure(_PLAIN | settings)
     for topic in (TOPIC, OTHER):
         chooser.partition(topic, None, None, None, b"", cluster)
         chooser._current[topic].partition = start
@@ -855,9 +855,16 @@ def exercise_6(compare: Comparer, on_appended: Callable[..., Any]) -> None:
     records = [(60, "k"), (60, "kf"), (60, "k")]
     compare.equal(
         "on_appended, moves on after (keys ignored)",
-        lambda: _moves(on_appended, records, 2, ignores_keys=True),
-        _moves(BuiltIn.on_appended, records, 2, ignores_keys=True),
+        lambda: _moves(on_appended, records, 2, **{"partitioner.ignore.keys": True}),
+        _moves(BuiltIn.on_appended, records, 2, **{"partitioner.ignore.keys": True}),
         {"sticky-ignores-setting": _moves(BuiltIn.on_appended, records, 2)},
+    )
+    records, other = [(30, "f")] * 12, {"batch.size": 250}
+    compare.equal(
+        "on_appended, moves on after (records of 30 bytes, batch.size is 250)",
+        lambda: _moves(on_appended, records, 2, **other),
+        _moves(BuiltIn.on_appended, records, 2, **other),
+        {"batch-size-fixed": _moves(BuiltIn.on_appended, records, 2)},
     )
     chooser = type("Mine", (BuiltIn,), {"on_appended": on_appended})(Random(3))
     chooser.configure(_PLAIN)
@@ -885,8 +892,13 @@ def first_win(name: str) -> list[str]:
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:
-    """Write a segment of four messages; the first key has the student's name, one is empty."""
-    own = (f"{name}-key".encode(), b"where do I go?")
+    """Write a segment of four messages; the first key has the student's name, one is empty.
+
+    The two partitioners that 6.7 asks for place the first key differently.
+    """
+    keys = (f"{name}-key{number or ''}".encode() for number in count())
+    key = next(each for each in keys if _masked(each) % 15 != hash_code_partition(each, 15))
+    own = (key, b"where do I go?")
     others = [(None, b"no key"), (b"", b"an empty key"), (b"k", b"a key")]
     Random(seed).shuffle(others)
     data = [encode(KAFKA, 40 + place, *pair) for place, pair in enumerate([own, *others])]
