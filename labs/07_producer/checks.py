@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -128,14 +128,46 @@ def write_files(folder: Path, name: str, seed: int) -> None:
 # ---- 7.1 the ledger
 
 
-def _after_taking(
+def precondition_1(self: BufferPool, size_bytes: int) -> bool:
+    """The caller holds the lock, and has made sure that both together are enough."""
+    return self._lock.locked() and 0 <= size_bytes <= self.available_bytes + self.pooled_bytes
+
+
+class _FreeList(OrderedDict[int, bytearray]):
+    """A free list that counts the buffers at which somebody looks."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self._seen, super().__iter__())
+
+    def __reversed__(self) -> Iterator[int]:
+        return map(self._seen, super().__reversed__())
+
+    def _seen(self, key: int) -> int:
+        self.looks += 1
+        return key
+
+    keys, values, items = MutableMapping.keys, MutableMapping.values, MutableMapping.items
+
+
+def _taken(
     available_bytes: int, free_count: int, each_bytes: int, size_bytes: int, take: Any
-) -> str:
+) -> BufferPool:
     pool = _pool(200, each_bytes)
     pool._available_bytes = available_bytes
     buffers = [bytearray(each_bytes) for _ in range(free_count)]
-    pool._free = OrderedDict((id(buffer), buffer) for buffer in buffers)
-    take(pool, size_bytes)
+    pool._free = _FreeList((id(buffer), buffer) for buffer in buffers)
+    with pool._lock:
+        take(pool, size_bytes)
+    return pool
+
+
+def _after_taking(*case: Any) -> str:
+    try:
+        pool = _taken(*case)
+    except ZeroDivisionError as error:
+        return type(error).__name__
     return f"{pool.available_bytes} available, {pool.pooled_bytes} free"
 
 
@@ -176,6 +208,13 @@ def _gives_up_first(pool: Any, size_bytes: int) -> None:
     pool._available_bytes -= size_bytes
 
 
+def _takes_whole_buffer(pool: Any, size_bytes: int) -> None:
+    if size_bytes == pool.poolable_size_bytes and pool._free:
+        pool._free.popitem()
+    else:
+        BufferPool.take_bytes(pool, size_bytes)
+
+
 def _gives_up_early(pool: Any, size_bytes: int) -> None:
     _giving_up(pool, size_bytes, at=1)
     pool._available_bytes -= size_bytes
@@ -209,6 +248,7 @@ def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
             (30, 2, 16, 31),
             (0, 2, 16, 0),
             (64, 0, 16, 64),
+            (20, 2, 16, 16),
             (5, 4, 7, 20),
         )
     }
@@ -218,12 +258,22 @@ def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
         ("never-gives-up", _never_gives_up),
         ("gives-up-one", _gives_up_one),
         ("gives-up-first", _gives_up_first),
+        ("gives-up-first", _takes_whole_buffer),
         ("gives-up-early", _gives_up_early),
         ("remainder-lost", _loses_remainder),
         ("freed-not-counted", _counts_none),
         ("not-charged", _giving_up),
     )
     _compare_runs(compare, cases, take_bytes, BufferPool.take_bytes, readings)
+    compare.equal(
+        "take_bytes(10): 40 available, batch.size 0",
+        partial(_after_taking, 40, 0, 0, 10, take_bytes),
+        "30 available, 0 free",
+        {"divides-by-zero": "ZeroDivisionError"},
+    )
+    free: Any = _taken(0, 100, 16, 20, take_bytes)._free
+    what = "buffers that were looked at, to give up 2 of 100"
+    compare.at_most(what, free.looks, 10, "walks-free-list")
 
 
 # ---- 7.2 one poolable size
