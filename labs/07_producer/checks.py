@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -280,7 +281,7 @@ def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
 
 
 def _after_return(allocated: int, length: int, told: int | None, poolable: int, give: Any) -> str:
-    """Return where the memory is, and how large the next buffer of the poolable size is."""
+    """Return where the memory is, and which buffer of the poolable size is the next."""
     pool = _pool(64, poolable)
     buffer = pool.allocate(allocated, 0)
     buffer[:] = bytes(length)
@@ -289,19 +290,26 @@ def _after_return(allocated: int, length: int, told: int | None, poolable: int, 
     except ValueError as error:
         return str(error)
     available, free = pool.available_bytes, pool.pooled_bytes
-    return f"{available} + {free} free, next {len(pool.allocate(poolable, 0))}"
+    following = pool.allocate(poolable, 0)
+    return f"{available} + {free} free, next {'it' if following is buffer else len(following)}"
 
 
-def _keeps(is_kept: Callable[[int, int, int], bool]) -> Callable[..., None]:
-    """Return deallocate with another rule which buffers are kept: by allocated size, length
-    now, and poolable size."""
+def _keeps(
+    is_kept: Callable[[int, int, int], object], kept: Callable[[bytearray], Any] = lambda it: it
+) -> Callable[..., None]:
+    """Return deallocate with another rule which buffers are kept, by allocated size, length
+    now, and poolable size; or what is kept of one."""
 
     def deallocate(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
         allocated = size_bytes if size_bytes is not None else len(buffer)
         is_reused = is_kept(allocated, len(buffer), pool.poolable_size_bytes)
-        pool._give_back(allocated, buffer if is_reused else None)
+        pool._give_back(allocated, kept(buffer) if is_reused else None)
 
     return deallocate
+
+
+def _is_poolable(size: int, length: int, poolable: int) -> bool:
+    return size == length == poolable
 
 
 def _by_length(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
@@ -320,11 +328,13 @@ def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
         (10, 10, None, 16),
         (64, 64, 64, 16),
         (16, 40, 16, 16),
+        (16, 10, 16, 16),
         (10, 16, 10, 16),
         (40, 16, 40, 16),
         (0, 16, 0, 16),
         (20, 20, 20, 20),
         (16, 16, 16, 20),
+        (0, 0, None, 0),
     ):
         said = "" if told is None else f", {told}"
         call = f"deallocate(buffer of {allocated}, now {length}{said}), poolable {poolable}"
@@ -332,12 +342,43 @@ def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
     readings = (
         ("pools-any-size", _keeps(lambda size, length, poolable: True)),
         ("pools-grown", _keeps(lambda size, length, poolable: size == poolable)),
+        ("pools-grown", _keeps(lambda size, length, poolable: length >= size == poolable)),
+        ("pools-shorter", _keeps(lambda size, length, poolable: length <= size == poolable)),
         ("pools-by-length", _keeps(lambda size, length, poolable: length == poolable)),
+        ("pools-copy", _keeps(_is_poolable, bytearray)),
+        ("empty-is-falsy", _keeps(lambda *sizes: _is_poolable(*sizes) and sizes[1])),
         ("never-pools", _keeps(lambda size, length, poolable: False)),
         ("counts-length-now", _by_length),
         ("zero-is-falsy", _or_length),
     )
     _compare_runs(compare, cases, deallocate, BufferPool.deallocate, readings)
+    pool = _pool(64, 16)
+    one, other = (pool.allocate(16, 0) for _ in range(2))
+    for buffer in one, other:
+        deallocate(pool, buffer)
+    compare.equal(
+        "deallocate(two buffers with the same bytes), free",
+        lambda: pool.pooled_bytes,
+        32,
+        {"equal-is-not-same": 16},
+    )
+    call = "deallocate(a buffer that was given back already)"
+    again = partial(deallocate, pool, other)
+    compare.refuses(call, again, ValueError, {"second-return-unnoticed": None})
+    for length in (16, 40):
+        grown = pool.allocate(16, 0)
+        grown[:] = bytes(range(length))
+        deallocate(pool, grown, 16)
+        is_kept = grown == bytes(range(length))
+        call = f"deallocate(buffer of 16, now {length}, 16), its bytes then"
+        compare.holds(is_kept, call, "others", "the same", "buffer-changed")
+    late = pool.allocate(16, 0)
+    pool.close()
+    with suppress(ClientClosedError):
+        deallocate(pool, late)
+    call = "deallocate(buffer of 16) in a closed pool, in use"
+    in_use = 64 - pool.available_bytes - pool.pooled_bytes
+    compare.equal(call, lambda: in_use, 0, {"closed-pool-refuses": 16})
 
 
 # ---- 7.3 and 7.4 waiting
