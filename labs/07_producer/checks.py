@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 from kminilog.clock import ManualClock
@@ -386,13 +387,33 @@ def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
 _EXPECTED_ERRORS = (BufferExhaustedError, ClientClosedError, KeyboardInterrupt)
 
 
+def precondition_3(self: BufferPool, size_bytes: int, max_time_to_block_ms: int) -> bool:
+    """The caller holds the lock, and waits only if too little is free."""
+    free_bytes = self.available_bytes + self.pooled_bytes
+    return self._lock.locked() and size_bytes > free_bytes and max_time_to_block_ms >= 0
+
+
+def precondition_4(self: BufferPool, waiter: Waiter, max_time_to_block_ms: int) -> bool:
+    """The caller holds the lock, and has put the waiter into the queue."""
+    return self._lock.locked() and waiter in self._waiters and max_time_to_block_ms >= 0
+
+
 class _Queue:
-    """A pool on which one method is the student's, and callers that move when they are told to."""
+    """A pool on which one method is the student's, and callers that move when they are told to.
+
+    `returned` is what this method has returned.
+    """
 
     def __init__(self, memory_bytes: int, method: str, function: Any) -> None:
         threading.stack_size(1 << 18)  # the limit on memory counts the stacks of all threads
         self.stepped = SteppedPool(memory_bytes, 16)
-        own = {method: function, "check": lambda self: None}
+        self.returned: list[Any] = []
+
+        def noted(*arguments: Any, **named: Any) -> Any:
+            self.returned.append(function(*arguments, **named))
+            return self.returned[-1]
+
+        own = {method: noted, "check": lambda self: None}
         self.pool: Any = self.stepped.pool
         self.pool.__class__ = type("Mine", (BufferPool,), own)
         self.callers: list[Caller] = []
@@ -429,6 +450,14 @@ class _Queue:
             if caller.is_waiting:
                 caller.go_on(KeyboardInterrupt())
         return seen
+
+
+def _after_error(error: BaseException, method: str, function: Any) -> str:
+    queue = _Queue(64, method, function)
+    queue.stepped.take(60)
+    caller = queue.ask(20)
+    caller.go_on(error)
+    return queue.end(type(caller.error).__name__, f"{queue.pool.available_bytes} available")
 
 
 def _in_order(method: str, function: Any) -> str:
@@ -499,6 +528,49 @@ def _gets_free_buffer(method: str, function: Any) -> str:
     return queue.end(queue.states(), "the same buffer" if is_same else "another buffer")
 
 
+def _is_told(method: str, function: Any) -> tuple[list[int], list[Any]]:
+    """Return how long a call wants to wait, in ms, and what it returns when it has its bytes."""
+    queue = _Queue(60, method, function)
+    held = queue.stepped.take(60)
+    caller = queue.ask(20, 700)
+    queue.give_back(held)
+    queue.end()
+    return [round(1_000 * each) for each in caller.condition.timeouts_seconds], queue.returned
+
+
+def _conditions(method: str, function: Any) -> int:
+    queue = _Queue(60, method, function)
+    queue.stepped.take(60)
+    for _ in range(3):
+        queue.ask(20)
+    number = len({id(waiter.condition) for waiter in queue.pool._waiters})
+    queue.end()
+    return number
+
+
+def _woken_by_first(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = queue.stepped.take(60)
+    for size in (40, 30, 30):
+        queue.ask(size)
+    queue.pool.deallocate(held)
+    queue.callers[0].go_on(True)  # and the others stand still
+    callers = zip("BC", queue.callers[1:], strict=True)
+    return queue.end("".join(name for name, each in callers if each.condition.is_notified))
+
+
+def _left_by_second(method: str, function: Any) -> int:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(20) for _ in range(3)]
+    queue.ask(40)
+    second = queue.ask(20)
+    queue.pool.deallocate(held[0])
+    second.go_on(KeyboardInterrupt())  # before the first has collected
+    left_bytes: int = queue.pool.available_bytes
+    queue.end()
+    return left_bytes
+
+
 def _waiting_in_queue(
     *,
     join: str = "append",
@@ -509,6 +581,7 @@ def _waiting_in_queue(
     late: bool = False,
     pops: bool = False,
     drops: bool = False,
+    passes: bool = True,
 ) -> Callable[..., Any]:
     """Return wait_in_queue with one thing done otherwise; `wakes` is on success, on failure."""
 
@@ -522,7 +595,8 @@ def _waiting_in_queue(
         except BaseException as error:
             if back and isinstance(error, back) and not always:
                 pool._available_bytes += waiter.collected_bytes
-            raise
+            if passes:
+                raise
         finally:
             if always:
                 pool._available_bytes += waiter.collected_bytes
@@ -562,8 +636,31 @@ def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
         ("gives-back-always", _waiting_in_queue(always=True)),
         ("gives-back-always", _waiting_in_queue(late=True)),
         ("free-buffer-dropped", _waiting_in_queue(drops=True)),
+        ("error-replaced", _waiting_in_queue(passes=False)),
     )
     _compare_runs(compare, runs, wait_in_queue, BufferPool.wait_in_queue, readings)
+    own = "wait_in_queue", wait_in_queue
+    for error in (KeyboardInterrupt(), ClientClosedError("producer"), SystemExit(), OSError()):
+        name = type(error).__name__
+        compare.equal(
+            f"{name} with 4 of 20",
+            partial(_after_error, error, *own),
+            f"{name}, 4 available",
+            {
+                "leaks-on-some-errors": f"{name}, 0 available",
+                "error-replaced": "BufferExhaustedError, 4 available",
+            },
+        )
+    waits, returned = _is_told(*own)
+    call = "wait_in_queue(20, 700)"
+    compare.holds(waits == [700], f"{call}, waits in ms", str(waits), "[700]", "time-not-passed-on")
+    compare.equal(call, lambda: returned[-1], None, {"makes-buffer": bytearray(20)})
+    call = "conditions of three that wait"
+    compare.equal(call, partial(_conditions, *own), 3, {"shares-condition": 1})
+    call = "40, 30, 30 wait, 60 return: A wakes"
+    compare.equal(call, partial(_woken_by_first, *own), "B", {"wakes-all": "BC"})
+    call = "20 are back, then B fails: available"
+    compare.equal(call, partial(_left_by_second, *own), 20, {"sets-available": 0})
 
 
 def _budget(method: str, function: Any) -> str:
@@ -607,12 +704,12 @@ def _closed(is_memory_back: bool, method: str, function: Any) -> str:
     return queue.end(queue.states(), type(caller.error).__name__ if caller.error else "no error")
 
 
-def _time_over(wait_ms: int, method: str, function: Any) -> str:
+def _time_over(wait_ms: int, late_ms: int, method: str, function: Any) -> str:
     queue = _Queue(60, method, function)
     queue.stepped.take(60)
     caller = queue.ask(20, wait_ms)
     waits = len(caller.condition.timeouts_seconds)
-    queue.passes(caller, wait_ms)
+    queue.passes(caller, wait_ms + late_ms)
     told = getattr(caller.error, "blocked_ms", "no")
     return queue.end(queue.states(), count(waits, "wait"), f"{told} ms")
 
@@ -622,6 +719,45 @@ def _woken_for_nothing(method: str, function: Any) -> str:
     queue.stepped.take(60)
     queue.stepped.go_on(queue.ask(20), True)
     return queue.end(queue.states())
+
+
+def _woken_often(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    queue.stepped.take(60)
+    caller = queue.ask(20)
+    for _ in range(20):
+        if caller.is_waiting:
+            caller.go_on(True)
+    return queue.end(queue.states())
+
+
+def _second_out_of_time(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(20) for _ in range(3)]
+    queue.ask(40)
+    second = queue.ask(10, 500)
+    queue.pool.deallocate(held[0])  # and before the first wakes up, the second's time is over
+    queue.stepped.clock.sleep_ms(500)
+    second.go_on(False)
+    return queue.end(queue.states())
+
+
+def _one_after_other(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = queue.stepped.take(60)
+    queue.ask(40)
+    queue.ask(20)
+    return queue.end(queue.give_back(held))
+
+
+def _waits_and_records(method: str, function: Any) -> int:
+    """Return how many waits the sensor knows of, after one."""
+    queue = _Queue(60, method, function)
+    queue.stepped.take(60)
+    told: list[int] = []
+    queue.pool._wait_time = SimpleNamespace(record=lambda took_ns, _: told.append(took_ns))
+    queue.passes(queue.ask(20))
+    return len(told)
 
 
 def _waiting_until_served(
@@ -668,8 +804,8 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
         "memory at the last moment": _just_in_time,
         "the pool is closed": partial(_closed, False),
         "60 return to a closed pool": partial(_closed, True),
-        "1000 ms are over": partial(_time_over, 1_000),
-        "a budget of 0 ms": partial(_time_over, 0),
+        "1000 ms are over": partial(_time_over, 1_000, 0),
+        "a budget of 0 ms": partial(_time_over, 0, 0),
         "woken for nothing": _woken_for_nothing,
     }
     runs = {
@@ -689,6 +825,51 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
         ("gives-up-when-woken", _waiting_until_served(once=True)),
     )
     _compare_runs(compare, runs, wait_until_served, BufferPool.wait_until_served, readings)
+    late: dict[str, tuple[Run, Any, dict[str, Any]]] = {
+        "1000 ms are over, 250 ms late": (
+            partial(_time_over, 1_000, 250),
+            "A fails, 1 wait, 1000 ms",
+            {"blocked-ms-measured": "A fails, 1 wait, 1250 ms"},
+        ),
+        "a budget of 1 ms": (
+            partial(_time_over, 1, 0),
+            "A fails, 1 wait, 1 ms",
+            {"ends-a-moment-early": "A fails, 0 waits, 1 ms"},
+        ),
+        "B's time is over before A wakes up": (
+            _second_out_of_time,
+            "A waits, B fails",
+            {
+                "everybody-collects": "A waits, B served",
+                "only-first-has-a-limit": "A waits, B waits",
+            },
+        ),
+        "a buffer of 16 returns": (
+            _gets_free_buffer,
+            "A served, the same buffer",
+            {"served-by-bytes-only": "A waits, another buffer"},
+        ),
+        "40, 20 wait, 60 return": (
+            _one_after_other,
+            "A served, B served",
+            {"turn-asked-once": "A served, B waits"},
+        ),
+        "woken 20 times for nothing": (
+            _woken_often,
+            "A waits",
+            {"gives-up-when-woken": "A fails"},
+        ),
+        "Ctrl-C with 4 of 20, then": (
+            partial(_after_error, KeyboardInterrupt()),
+            "KeyboardInterrupt, 4 available",
+            {"interrupt-as-time-out": "BufferExhaustedError, 4 available"},
+        ),
+        "waits that the sensor knows of": (_waits_and_records, 1, {"wait-untold": 0}),
+    }
+    for call, (run, expected, mistakes) in late.items():
+        compare.equal(
+            call, partial(run, "wait_until_served", wait_until_served), expected, mistakes
+        )
 
 
 # ---- 7.5 a buffer in flight

@@ -347,7 +347,7 @@ OF_LAB_7 = {
     "a failure that nobody hears of": (
         "7.3",
         IN_QUEUE.format(**IN_QUEUE_RIGHT | {"then": "pass"}),
-        None,
+        "error-replaced",
     ),
     "closed, but memory first": (
         "7.4",

@@ -1,0 +1,21 @@
+# exercise: 3
+# reason: shares-condition
+from kminilog.producer.buffer_pool import Waiter
+
+
+def wait_in_queue(self, size_bytes, max_time_to_block_ms):
+    if self._waiters:
+        condition = self._waiters[0].condition
+    else:
+        condition = self._new_condition(self._lock)
+    waiter = Waiter(condition, size_bytes)
+    self._waiters.append(waiter)
+    try:
+        self.wait_until_served(waiter, max_time_to_block_ms)
+    except BaseException:
+        self._available_bytes += waiter.collected_bytes
+        raise
+    finally:
+        self._waiters.remove(waiter)
+        self._wake_first()
+    return waiter.buffer

@@ -1,0 +1,20 @@
+# exercise: 4
+# reason: interrupt-as-time-out
+from kminilog.errors import BufferExhaustedError
+
+
+def wait_until_served(self, waiter, max_time_to_block_ms):
+    deadline = self._clock.now_ms() + max_time_to_block_ms
+    while True:
+        self._refuse_if_closed()
+        if self._waiters[0] is waiter:
+            self._collect(waiter)
+        if waiter.is_served:
+            return
+        left = deadline - self._clock.now_ms()
+        if left <= 0:
+            raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
+        try:
+            self._wait_once(waiter.condition, left)
+        except BaseException as error:
+            raise BufferExhaustedError(blocked_ms=max_time_to_block_ms) from error

@@ -1,0 +1,20 @@
+# exercise: 4
+# reason: everybody-collects
+from kminilog.errors import BufferExhaustedError
+
+
+def wait_until_served(self, waiter, max_time_to_block_ms):
+    deadline = self._clock.now_ms() + max_time_to_block_ms
+    while True:
+        self._refuse_if_closed()
+        if self._waiters[0] is waiter:
+            self._collect(waiter)
+        if waiter.is_served:
+            return
+        left = deadline - self._clock.now_ms()
+        if left <= 0:
+            self._collect(waiter)
+            if waiter.is_served:
+                return
+            raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
+        self._wait_once(waiter.condition, left)
