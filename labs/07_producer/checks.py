@@ -82,9 +82,8 @@ def _pool(memory_bytes: int, poolable_size_bytes: int) -> BufferPool:
 
 
 def _first_value(buffer: bytearray) -> str:
-    _, message = next(scan(KAFKA, bytes(buffer)))
-    assert isinstance(message, Message)
-    return (message.value or b"").decode()
+    _, message = next(scan(KAFKA, bytes(buffer)), (0, None))
+    return (message.value or b"").decode() if isinstance(message, Message) else "no message"
 
 
 _ORDERS, _PAYMENTS = TopicPartition("orders", 1), TopicPartition("payments", 0)
@@ -875,12 +874,19 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
 # ---- 7.5 a buffer in flight
 
 
-def _batch(*, is_in_flight: bool) -> tuple[Accumulator, BufferPool, Batch]:
-    """Return an accumulator with one batch in it, "alice", and its pool of two batches."""
-    pool = _pool(128, 64)
+def precondition_5(batch: Batch, pool: BufferPool) -> bool:
+    """It is called once for a batch."""
+    return not batch.is_done
+
+
+def _batch(
+    *, is_in_flight: bool, value: bytes = b"alice", memory_bytes: int = 128
+) -> tuple[Accumulator, BufferPool, Batch]:
+    """Return an accumulator with one batch in it, and its pool of two batches."""
+    pool = _pool(memory_bytes, 64)
     config = complete_config({"batch.size": 64}, PRODUCER_SETTINGS)
     accumulator = Accumulator(config, pool, ManualClock())
-    _append(accumulator, 0, b"alice")
+    _append(accumulator, 0, value)
     (batch,) = accumulator.drain() if is_in_flight else accumulator.batches
     return accumulator, pool, batch
 
@@ -902,9 +908,10 @@ def _released(function: Any, batch: Batch, pool: BufferPool) -> str:
 def _read_late(function: Any) -> str:
     """Return what a slow leader reads in a batch that was given up, after another has begun."""
     accumulator, pool, batch = _batch(is_in_flight=True)
+    buffer = batch.buffer
     complaint = _released(function, batch, pool)
     _append(accumulator, 1, b"bob")
-    return complaint or _first_value(batch.buffer)
+    return complaint or _first_value(buffer)
 
 
 def _memory_back(is_in_flight: bool, function: Any) -> str:
@@ -917,6 +924,23 @@ def _is_done(is_in_flight: bool, function: Any) -> str:
     _, pool, batch = _batch(is_in_flight=is_in_flight)
     complaint = _released(function, batch, pool)
     return complaint or f"is_done={batch.is_done}"
+
+
+def _after_large(function: Any) -> str:
+    """Return where the memory is when one of two large batches is released."""
+    _, pool, batch = _batch(is_in_flight=False, value=bytes(74), memory_bytes=300)
+    pool.allocate(len(batch.buffer), 0)
+    complaint = _released(function, batch, pool)
+    return complaint or f"{pool.available_bytes} + {pool.pooled_bytes} free"
+
+
+def _after_unusual(attempts: int, function: Any) -> str:
+    """Return where the memory is after a batch without records, which was sent in vain."""
+    pool = _pool(128, 64)
+    batch = Batch(_ORDERS, pool.allocate(64, 0), 0)
+    batch.attempts = attempts
+    complaint = _released(function, batch, pool)
+    return complaint or f"{pool.available_bytes} + {pool.pooled_bytes} free"
 
 
 def _releasing(
@@ -952,6 +976,32 @@ def exercise_5(compare: Comparer, release_: Callable[..., Any]) -> None:
         ("returns-bytes-used", _releasing(used=True)),
     )
     _compare_runs(compare, cases, release_, release, readings)
+    for attempts, what in ((0, "without records"), (2, "sent in vain")):
+        call = f"release(a batch {what})"
+        run = partial(_after_unusual, attempts, release_)
+        compare.equal(call, run, "64 + 64 free", {"asks-more-than-flight": "64 + 0 free"})
+    compare.equal(
+        "release(one of two batches of 100), batch.size 64",
+        partial(_after_large, release_),
+        "200 + 0 free",
+        {
+            "returns-batch-size": "no buffer of 64 bytes is out",
+            "returns-twice": "300 + 0 free",
+        },
+    )
+    for is_in_flight, what in ((False, "that waits"), (True, "in flight")):
+        _, pool, batch = _batch(is_in_flight=is_in_flight)
+        buffer, content, records = batch.buffer, bytes(batch.buffer), list(batch.records)
+        release_(batch, pool)
+        call = f"release(a batch {what})"
+        flight = batch.is_in_flight
+        mistakes = {"flight-denied": False}
+        compare.equal(f"{call}, is_in_flight", lambda it=flight: it, is_in_flight, mistakes)
+        is_kept = batch.buffer is buffer and buffer == content and batch.records == records
+        compare.holds(is_kept, f"{call}, its data", "changed", "as before", "batch-changed")
+        is_reused = pool.allocate(64, 0) is buffer
+        if not is_in_flight:
+            compare.holds(is_reused, f"{call}, then", "another buffer", "this one", "pools-copy")
 
 
 # ---- 7.6 the chain
