@@ -1027,6 +1027,41 @@ class _Gives(ProducerInterceptor):
         return self._answer
 
 
+class _Inherits(_Adds):
+    """Has its method from its class's class."""
+
+
+class _Stands:
+    """Is no subclass of ProducerInterceptor."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        return record._replace(value=record.value + "C")
+
+
+class _Counts(ProducerInterceptor):
+    """Adds how often it was called."""
+
+    calls = 0
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        self.calls += 1
+        return record._replace(value=f"{record.value}{self.calls}")
+
+
+class _MarkedRecord(ProducerRecord):
+    """A record is a ProducerRecord, too, if its class is a subclass."""
+
+
+class _Marks(ProducerInterceptor):
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        return _MarkedRecord(*record)
+
+
+class _Readdresses(ProducerInterceptor):
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        return record._replace(topic="audit")
+
+
 class _Silent:
     """An interceptor without any method."""
 
@@ -1035,31 +1070,48 @@ class _RefusedError(Exception):
     pass
 
 
-_CHAIN: dict[str, Any] = {
-    "A": _Adds("A"),
-    "B": _Adds("B"),
-    "raise": _Gives(_RefusedError("out of order")),
-    "None": _Gives(None),
-    "'x'": _Gives("x"),
-    "Ctrl-C": _Gives(KeyboardInterrupt()),
-    "no method": _Silent(),
+_CHAIN: dict[str, Callable[[], Any]] = {
+    "A": lambda: _Adds("A"),
+    "B": lambda: _Adds("B"),
+    "raise": lambda: _Gives(_RefusedError("out of order")),
+    "AttributeError": lambda: _Gives(AttributeError("no attribute 'valeu'")),
+    "None": lambda: _Gives(None),
+    "'x'": lambda: _Gives("x"),
+    "a look-alike": lambda: _Gives(SimpleNamespace(**ProducerRecord("orders", 0, "L")._asdict())),
+    "a tuple": lambda: _Gives(("orders", 0, "T", None, None)),
+    "Ctrl-C": lambda: _Gives(KeyboardInterrupt()),
+    "SystemExit": lambda: _Gives(SystemExit()),
+    "no method": _Silent,
+    "an inherited method": lambda: _Inherits("C"),
+    "a class of its own": _Stands,
+    "an attribute": lambda: SimpleNamespace(on_send=_Adds("C").on_send),
+    "a counter": _Counts,
+    "a subclass of the record": _Marks,
+    "another topic": _Readdresses,
 }
+
+
+def _through(links: Sequence[str], function: Any) -> tuple[Any, list[str]]:
+    """Return the record that comes out of a chain, or what it raised; and what it told."""
+    notes: list[str] = []
+    own = type("Mine", (ProducerInterceptors,), {"on_send": function})
+    chain = own([_CHAIN[link]() for link in links], on_error=notes.append)
+    try:
+        return chain.on_send(ProducerRecord("orders", value="")), notes
+    except _RefusedError:
+        return "raises", notes
+    except (KeyboardInterrupt, SystemExit) as stop:
+        return "Ctrl-C" if isinstance(stop, KeyboardInterrupt) else "SystemExit", notes
 
 
 def _sent_through(links: Sequence[str], told: bool, function: Any) -> str:
     """Return the value that comes out of a chain, or with `told` how many failures it told."""
-    notes: list[str] = []
-    own = type("Mine", (ProducerInterceptors,), {"on_send": function})
-    chain = own([_CHAIN[link] for link in links], on_error=notes.append)
-    try:
-        answer = chain.on_send(ProducerRecord("orders", value=""))
-    except _RefusedError:
-        return "raises"
-    except KeyboardInterrupt:
-        return "Ctrl-C"
+    answer, notes = _through(links, function)
     if told:
         return count(len(notes), "note")
-    return answer.value if isinstance(answer, ProducerRecord) else f"no record: {answer!r}"
+    if answer in ("raises", "Ctrl-C", "SystemExit"):
+        return str(answer)
+    return f"{answer.value}" if isinstance(answer, ProducerRecord) else f"no record: {answer!r}"
 
 
 def _chaining(
@@ -1134,6 +1186,43 @@ def exercise_6(compare: Comparer, on_send: Callable[..., Any]) -> None:
         ("swallows-interrupt", _chaining(catches=BaseException)),
     )
     _compare_runs(compare, cases, on_send, ProducerInterceptors.on_send, readings)
+    values: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
+        (("an inherited method",), "C", {"asks-class": ""}),
+        (("a class of its own",), "C", {"asks-class": ""}),
+        (("an attribute",), "C", {"asks-class": ""}),
+        (("A", "SystemExit", "B"), "SystemExit", {"swallows-exit": "AB"}),
+        (("a counter",), "1", {"calls-twice": "2"}),
+        (("A", "a tuple"), "A", {"takes-any-answer": "T"}),
+    )
+    for links, expected, mistakes in values:
+        call = f"on_send through {', '.join(links)}"
+        compare.equal(call, partial(_sent_through, links, False, on_send), expected, mistakes)
+    answer, _ = _through(("A", "a look-alike"), on_send)
+    is_record = isinstance(answer, ProducerRecord)
+    call = "on_send through A, a look-alike"
+    compare.holds(is_record, call, "the look-alike", "A", "takes-any-answer")
+    told: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
+        (("A", "AttributeError"), "1 note", {"hides-attribute-error": "0 notes"}),
+        (("A", "no method"), "0 notes", {"missing-told": "1 note"}),
+    )
+    for links, expected, mistakes in told:
+        call = f"on_send through {', '.join(links)}, notes"
+        compare.equal(call, partial(_sent_through, links, True, on_send), expected, mistakes)
+    for link in "raise", "None":
+        _, notes = _through(("A", link, "B"), on_send)
+        who = notes[0].partition(":")[0].removeprefix("interceptor ")
+        call = f"on_send through A, {link}, B, told of"
+        compare.holds(who == "_Gives", call, who, "_Gives", "tells-of-another")
+    answer, notes = _through(("a subclass of the record",), on_send)
+    compare.equal(
+        "on_send through a subclass of the record",
+        lambda: f"{type(answer).__name__}, {count(len(notes), 'note')}",
+        "_MarkedRecord, 0 notes",
+        {"refuses-subclass": "ProducerRecord, 1 note", "copies-record": "ProducerRecord, 0 notes"},
+    )
+    answer, _ = _through(("another topic",), on_send)
+    call = "on_send through another topic"
+    compare.equal(call, lambda: answer.topic, "audit", {"keeps-topic": "orders"})
 
 
 # ---- 7.7 once more?

@@ -16,4 +16,5 @@ def on_send(self, record):
             self._note(interceptor, "on_send", f"{type(error).__name__}: {error}")
             return current
 
-    return reduce(through, self._interceptors, record)
+    links = [each for each in self._interceptors if hasattr(each, "on_send")]
+    return reduce(through, links, record)

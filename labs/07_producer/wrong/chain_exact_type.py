@@ -1,0 +1,20 @@
+# exercise: 6
+# reason: refuses-subclass
+from kminilog.producer.record import ProducerRecord
+
+
+def on_send(self, record):
+    for interceptor in self._interceptors:
+        method = getattr(interceptor, "on_send", None)
+        if method is None:
+            continue
+        try:
+            answer = method(record)
+        except Exception as error:
+            self._note(interceptor, "on_send", str(error))
+            continue
+        if type(answer) is ProducerRecord:
+            record = answer
+        else:
+            self._note(interceptor, "on_send", "no record")
+    return record

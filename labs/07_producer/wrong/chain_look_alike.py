@@ -1,0 +1,17 @@
+# exercise: 6
+# reason: takes-any-answer
+def on_send(self, record):
+    for interceptor in self._interceptors:
+        method = getattr(interceptor, "on_send", None)
+        if method is None:
+            continue
+        try:
+            answer = method(record)
+        except Exception as error:
+            self._note(interceptor, "on_send", str(error))
+            continue
+        if hasattr(answer, "topic") and hasattr(answer, "value"):
+            record = answer
+        else:
+            self._note(interceptor, "on_send", "no record")
+    return record
