@@ -20,6 +20,7 @@ from kminilog.course.replays.stepped_callers import Caller, SteppedPool
 from kminilog.errors import (
     BufferExhaustedError,
     ClientClosedError,
+    KMiniLogError,
     LeaderNotAvailableError,
     MessageTooLargeError,
     NotLeaderForPartitionError,
@@ -1227,20 +1228,51 @@ def exercise_6(compare: Comparer, on_send: Callable[..., Any]) -> None:
 
 # ---- 7.7 once more?
 
+
+class _OfficeLostError(NotLeaderForPartitionError):
+    """Of a class whose class's class is RetriableError."""
+
+
+class _NotRetriableError(KMiniLogError):
+    """Not retriable, whatever its name and its field say."""
+
+    partition = 0
+
+
+def _because(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def precondition_7(attempts: int, retries: int, error: Exception) -> bool:
+    """The batch has failed at least once."""
+    return attempts >= 1 and retries >= 0
+
+
 _ERRORS: tuple[Exception, ...] = (
     LeaderNotAvailableError("orders", partition=0),
     NotLeaderForPartitionError("orders", partition=0, node=1),
     RequestTimedOutError("orders", partition=0, waited_ms=30_000),
     MessageTooLargeError(size_bytes=9, limit_bytes=8, setting="max.message.bytes"),
     ValueError("no such codec"),
+    RetriableError(),
+    _OfficeLostError("orders", partition=0, node=1),
+    _NotRetriableError("broken"),
+    TimeoutError("no answer"),
+    ConnectionResetError("reset by peer"),
+    _because(RuntimeError("gone"), RetriableError()),
 )
+
+
+def _sounds_retriable(error: Exception) -> bool:
+    return any("Retriable" in each.__name__ for each in type(error).__mro__)
 
 
 def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {}
-    for retries in (3, 0, 1):
+    for retries in (3, 0, 1, 2**31 - 1):
         for error in _ERRORS:
-            for attempts in range(1, retries + 3):
+            for attempts in sorted({1, *range(max(retries - 1, 1), retries + 3)}):
                 name = type(error).__name__
                 call = f"may_retry({attempts}, {retries}, {name})"
 
@@ -1249,7 +1281,7 @@ def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
 
                 cases[call] = run
 
-    def is_retriable(error: Exception) -> bool:
+    def is_retriable(error: object) -> bool:
         return isinstance(error, RetriableError)
 
     readings = (
@@ -1259,6 +1291,28 @@ def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
         ("never-gives-up-sending", lambda a, r, e: is_retriable(e)),
         ("retries-nothing", lambda a, r, e: False),
         ("retries-one-kind", lambda a, r, e: a <= r and type(e) is LeaderNotAvailableError),
+        ("retries-one-kind", lambda a, r, e: a <= r and isinstance(e, RequestTimedOutError)),
+        ("retries-one-kind", lambda a, r, e: a <= r and type(e) is RetriableError),
+        ("retries-one-kind", lambda a, r, e: a <= r and RetriableError in type(e).__bases__),
+        (
+            "retries-one-kind",
+            lambda a, r, e: a <= r and is_retriable(e) and type(e) is not RetriableError,
+        ),
+        (
+            "retries-errors-of-python",
+            lambda a, r, e: a <= r and (is_retriable(e) or isinstance(e, OSError)),
+        ),
+        (
+            "retries-what-stays-wrong",
+            lambda a, r, e: a <= r and isinstance(e, KMiniLogError),
+        ),
+        (
+            "retries-for-cause",
+            lambda a, r, e: a <= r and (is_retriable(e) or is_retriable(e.__cause__)),
+        ),
+        ("asks-not-class", lambda a, r, e: a <= r and hasattr(e, "partition")),
+        ("asks-not-class", lambda a, r, e: a <= r and _sounds_retriable(e)),
+        ("own-limit", lambda a, r, e: a <= min(r, 10) and is_retriable(e)),
         ("retries-backwards", lambda a, r, e: a <= r and not is_retriable(e)),
     )
     _compare_runs(compare, cases, may_retry_, may_retry, readings)

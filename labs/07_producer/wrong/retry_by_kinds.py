@@ -1,5 +1,5 @@
 # exercise: 7
-# differs: it names the three kinds of errors that may go away
+# reason: retries-one-kind
 from kminilog import errors
 
 KINDS = (
