@@ -1321,9 +1321,18 @@ def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
 # ---- 7.8 who may lead
 
 
+def precondition_8(leadership: Leadership, running: Collection[int]) -> bool:
+    """The in-sync replicas are never none, and in replica order; only one of them leads."""
+    replicas, leader, _, in_sync = leadership
+    ordered = tuple(node for node in replicas if node in in_sync)
+    return in_sync == ordered != () and (leader is None or leader in in_sync)
+
+
 def _settled(before: tuple[Any, ...], running: Collection[int], function: Any) -> str:
     """Return leader, epoch, and in-sync replicas."""
     after = function(Leadership(*before), running)
+    if not isinstance(after, Leadership):
+        return f"{type(after).__name__}, no Leadership"
     if after.replicas != before[0]:
         return f"replicas {after.replicas}"
     return f"{after.leader}, epoch {after.leader_epoch}, {after.in_sync}"
@@ -1364,6 +1373,51 @@ def _settling(
     return wrong
 
 
+def _zero_falsy(leadership: Leadership, running: Collection[int]) -> Leadership:
+    """Elect as if leader 0 were none."""
+    return settle(leadership._replace(leader=leadership.leader or None), running)
+
+
+def _zero_falsy_elected(leadership: Leadership, running: Collection[int]) -> Leadership:
+    """Take 0 for nobody if it is elected."""
+    after = settle(leadership, running)
+    is_elected = after.leader == 0 != leadership.leader
+    return leadership._replace(leader=None) if is_elected else after
+
+
+def _unclean(
+    leadership: Leadership, running: Collection[int], *, stays: bool = False
+) -> Leadership:
+    """Elect another replica if no in-sync one runs; it is in sync then, or the list stays."""
+    replicas, _, epoch, in_sync = leadership
+    after = settle(leadership, running)
+    up = tuple(node for node in replicas if node in running)
+    if after.leader is not None or not up:
+        return after
+    return Leadership(replicas, up[0], epoch + 1, in_sync if stays else up[:1])
+
+
+def _in_turn(leadership: Leadership, running: Collection[int]) -> Leadership:
+    """Elect the next replica after the leader that failed."""
+    after = settle(leadership, running)
+    if None in (leadership.leader, after.leader) or after.leader == leadership.leader:
+        return after
+    start = leadership.replicas.index(leadership.leader or 0)
+    turn = leadership.replicas[start:] + leadership.replicas[:start]
+    return after._replace(leader=next(node for node in turn if node in after.in_sync))
+
+
+def _keeps_first(leadership: Leadership, running: Collection[int]) -> Leadership:
+    after = settle(leadership, running)
+    return after if after.leader is not None else after._replace(in_sync=after.in_sync[:1])
+
+
+def _rejoins(leadership: Leadership, running: Collection[int]) -> Leadership:
+    after = settle(leadership, running)
+    up = tuple(node for node in leadership.replicas if node in running)
+    return after if after.leader is None else after._replace(in_sync=up)
+
+
 def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {}
     for before, running in (
@@ -1379,6 +1433,9 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         (((0, 1, 2), None, 4, (2,)), (0, 1)),
         (((0, 1, 2), None, 4, (2,)), (0, 1, 2)),
         (((0, 1), 0, 4, (0, 1)), (0, 1)),
+        (((0, 1, 2), 1, 4, (0, 1, 2)), (0, 2)),
+        (((0, 1, 2), 0, 4, (0, 1)), (2,)),
+        (((0, 1, 2), 1, 4, (0, 1, 2)), (7, 2, 1)),
     ):
         replicas, leader, _, in_sync = before
         all_of_them, good, up = (",".join(map(str, n)) for n in (replicas, in_sync, running))
@@ -1386,6 +1443,13 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         cases[call] = partial(_settled, before, running)
     readings = (
         ("unclean-leader", _settling(unclean=True)),
+        ("unclean-leader", _unclean),
+        ("unclean-leader", partial(_unclean, stays=True)),
+        ("leader-zero-falsy", _zero_falsy),
+        ("leader-zero-falsy", _zero_falsy_elected),
+        ("leader-in-turn", _in_turn),
+        ("in-sync-emptied", _keeps_first),
+        ("in-sync-of-all-replicas", _rejoins),
         ("elects-any-replica", _settling(any_replica=True)),
         ("leader-moves-back", _settling(prefers=True)),
         ("in-sync-stays", _settling(shrinks=False)),
@@ -1397,6 +1461,14 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         ("leader-by-number", _settling(by_number=True)),
     )
     _compare_runs(compare, cases, settle_, settle, readings)
+    before = (0, 1, 2), 0, 4, (0, 1, 2)
+    for kind in (set, list, frozenset):
+        running = kind((7, 2, 1))
+        call = f"settle(0 of 0,1,2; in sync 0,1,2; up 1,2,7 as {kind.__name__})"
+        run = partial(_settled, before, running, settle_)
+        compare.equal(call, run, "1, epoch 5, (1, 2)")
+        is_kept = running == kind((7, 2, 1))
+        compare.holds(is_kept, f"{call}, then", str(running), "the same", "running-changed")
 
 
 # ---- 7.9 two brokers after a crash
