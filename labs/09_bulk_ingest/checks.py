@@ -36,13 +36,25 @@ _FORMULAS: tuple[tuple[str, Callable[[bytes, int], int]], ...] = (
     ("partition-crc32", lambda key, count: crc32(key) % count),
     ("builtin-hash", lambda key, count: hash(key) % count),
     ("empty-as-null", lambda key, count: murmur2_partition(key, count) if key else 0),
+    ("bytes-stripped", lambda key, count: murmur2_partition(key.strip(), count)),
+    ("bytes-as-text", lambda key, count: murmur2_partition(_through_text(key), count)),
 )
+
+
+def _through_text(key: bytes) -> bytes:
+    return key.decode("utf-8", "replace").encode()
+
+
+def precondition_1(key: bytes, partitions: int) -> bool:
+    return partitions >= 1
 
 
 def exercise_1(compare: Comparer, partition_of: Callable[[bytes, int], int]) -> None:
     long = [b"k07" * count for count in range(2, 20)]
-    keys = [b"", b"\xff\xfe", *long, *(b"k%d" % number for number in range(9_980))]
+    odd = [b" k07\n", b"\tk08", b"k09\0 ", b" "]
+    keys = [b"", b"\xff\xfe", *odd, *long, *(b"k%d" % number for number in range(9_976))]
     cases = [(key, (_PARTITIONS, 7, 50)[number % 3]) for number, key in enumerate(keys, start=1)]
+    cases += [(key, count) for key in long for count in (1, _PARTITIONS, 1_000_003)]
     calls = [
         (f"murmur2_partition({key!r}, {count})", partial(partition_of, key, count), right)
         for key, count in cases
