@@ -1,12 +1,17 @@
 """Checks of lab 10: is every record stored exactly once?"""
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial, reduce
-from operator import xor
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial, reduce
+from itertools import accumulate, pairwise
+from math import isclose
+from operator import ne, xor
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -29,7 +34,7 @@ from kminilog.verification.results import concluded as concluded_by_library
 
 _LIMIT = 1 << 64
 _OTHER_LIMITS = _LIMIT - 1, 1 << 63, 1 << 32, (1 << 32) - 1
-_ALTERED = 4
+_ALTERED, _MOVED = 4, 3  # counts that are no terms of the equation
 
 
 def first_win(name: str) -> list[str]:
@@ -63,6 +68,10 @@ def exercise_1(compare: Comparer, holds: Callable[..., Any]) -> None:
         (9, 2, 1, 10 - _ALTERED, 1, 1),
         (9, 0, 0, 8 - _ALTERED, 0, 0),
         (0, 0, 0, 0, 0, 0),
+        (0, 0, 0, 3, 0, 0),
+        (1, 0, 0, 0, 2, 0),
+        (10**12, 0, 7, 10**12, 0, 7),
+        (10**12, 0, 7, 10**12, 0, 8),
     ]
     cases = [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -73,7 +82,20 @@ def exercise_1(compare: Comparer, holds: Callable[..., Any]) -> None:
         left, right = (sum(case[name] for name in side) for side in (names[:3], names[3:]))
         return left, right
 
+    def on_other_side(name: str) -> list[bool]:
+        step = 2 if name in names[:3] else -2
+        differences = [left - right for left, right in map(sides, cases)]
+        return [step * case[name] == each for case, each in zip(cases, differences, strict=True)]
+
     readings = [
+        *(
+            ("wrong-side", on_other_side(name))
+            for name in ("extra", "duplicate", "rejected", "missing")
+        ),
+        ("compared-as-objects", [left == right < 257 for left, right in map(sides, cases)]),
+        ("nearly-equal", [isclose(*sides(case)) for case in cases]),
+        ("zero-is-falsy", [not case["source"] or holds_in_library(case) for case in cases]),
+        ("counts-others", [left == right + _MOVED for left, right in map(sides, cases)]),
         ("counts-only", [case["source"] == case["stored"] for case in cases]),
         ("forgets-rejected", without("rejected")),
         ("forgets-duplicate", without("duplicate")),
@@ -83,14 +105,18 @@ def exercise_1(compare: Comparer, holds: Callable[..., Any]) -> None:
         ("counts-altered", [left == right + _ALTERED for left, right in map(sides, cases)]),
     ]
     # An altered record has its message: the equation does not count it once more.
-    given = [{**case, "altered": _ALTERED} for case in cases]
+    given = [{**case, "altered": _ALTERED, "moved": _MOVED} for case in cases]
     compare.all_equal(
         [
-            (f"holds({_counted(case)})", partial(holds, case), holds_in_library(case))
+            (f"holds({_counted(case)})", partial(holds, dict(case)), holds_in_library(case))
             for case in given
         ],
         readings,
     )
+    case = dict(given[0])
+    holds(case)
+    call = "the counts given to holds, afterwards"
+    compare.holds(case == given[0], call, "others", "what they were", "changes-counts")
 
 
 def _counted(case: dict[str, int]) -> str:
@@ -98,6 +124,43 @@ def _counted(case: dict[str, int]) -> str:
 
 
 # ---- 10.2
+
+
+def precondition_2(self: RangeSums, slot: int, count: int, fingerprints: int) -> bool:
+    return 0 <= slot < len(self.borders) - 1 and count >= 0 and 0 <= fingerprints < _LIMIT
+
+
+class _AskedBorders(list[int]):
+    """Borders that count how many of them are looked at."""
+
+    looks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        self.looks += len(found) if isinstance(place, slice) else 1
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        self.looks += len(self)
+        return super().__iter__()
+
+
+class _AskedRows(dict[int, list[int]]):
+    """Rows that count how many of them are walked through."""
+
+    looks = 0
+
+    def items(self) -> Any:
+        self.looks += len(self)
+        return super().items()
+
+    def values(self) -> Any:
+        self.looks += len(self)
+        return super().values()
+
+    def __iter__(self) -> Iterator[int]:
+        self.looks += len(self)
+        return super().__iter__()
 
 
 def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
@@ -111,6 +174,9 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ("5 and 2 at once", [(0, 5, a), (0, 2, b)]),
         ("both ranges", [(1, 1, a), (0, 2, b), (1, 1, large), (0, 1, a)]),
         ("nothing", [(1, 0, 0)]),
+        ("3 of sum 0", [(0, 1, a), (0, 3, 0)]),
+        ("a sum of 2^64", [(0, 1, a), (0, 1, _LIMIT - a)]),
+        ("70000 and 1", [(0, 70_000, a), (0, 1, b)]),
     ]
 
     def rows(add: Callable[..., Any], calls: Iterable[tuple[int, int, int]]) -> list[list[int]]:
@@ -133,6 +199,13 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
     def ordered(before: int, prints: int) -> int:
         return (before * 31 + prints) % _LIMIT
 
+    def unless_zero(sums: Any, slot: int, count: int, prints: int) -> None:
+        if prints:
+            RangeSums.add_to(sums, slot, count, prints)
+
+    def above_limit(before: int, prints: int) -> int:
+        return before + prints - (_LIMIT if before + prints > _LIMIT else 0)
+
     def times_count(sums: Any, slot: int, count: int, prints: int) -> None:
         RangeSums.add_to(sums, slot, count, count * prints)
 
@@ -141,7 +214,9 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ("xor-fingerprint", wrong(xor)),
         ("sum-without-limit", wrong(int.__add__)),
         *(("sum-other-limit", wrong(partial(modulo, limit))) for limit in _OTHER_LIMITS),
+        ("sum-other-limit", wrong(above_limit)),
         ("sum-times-count", times_count),
+        ("zero-is-falsy", unless_zero),
         ("counts-calls", wrong(lambda one, other: (one + other) % _LIMIT, counts=False)),
         ("keeps-last-sum", wrong(lambda _, prints: prints % _LIMIT)),
         ("sum-needs-order", wrong(ordered)),
@@ -154,6 +229,14 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ],
         [(code, [rows(add, calls) for _, calls in lists]) for code, add in kinds],
     )
+    ranges = 500
+    sums = RangeSums(_AskedBorders(range(0, 10 * ranges + 1, 10)))
+    walked = sums._rows = _AskedRows()
+    for slot in range(ranges):
+        add_to(sums, slot, 1, a)
+    looks = sums.borders.looks + walked.looks
+    what = f"looks at ranges for {ranges} calls"
+    compare.at_most(what, looks, 4 * ranges, "walks-all-ranges")
 
 
 # ---- 10.3
@@ -163,6 +246,20 @@ def _set_subtract(groups: Sequence[int], is_record: Sequence[bool]) -> list[int]
     """A group with any message has all its records stored: the set difference of Spark."""
     first = {g: at for at, g in reversed(list(enumerate(groups))) if not is_record[at]}
     return [first.get(g, NOTHING) if r else NOTHING for g, r in zip(groups, is_record, strict=True)]
+
+
+def _blind_after_zero(groups: Sequence[int], is_record: Sequence[bool]) -> list[int]:
+    """Records wait for the next messages, and nobody sees that group 0 ends."""
+    found, waiting, before = [NOTHING] * len(groups), deque[int](), 0
+    for place, group in enumerate(groups):
+        if before and group != before:
+            waiting.clear()
+        before = group
+        if is_record[place]:
+            waiting.append(place)
+        elif waiting:
+            found[waiting.popleft()] = place
+    return found
 
 
 def _numbered(
@@ -189,8 +286,39 @@ def _numbered(
     return found
 
 
+def precondition_3(groups: Sequence[int], is_record: Sequence[bool]) -> bool:
+    rows = list(zip(map(int, groups), map(bool, is_record), strict=True))
+    group_of = [group for group, _ in rows]
+    stand_together = sum(map(ne, group_of, group_of[1:])) + bool(rows) == len({*group_of})
+    in_front = all(
+        is_first or not is_second or group != next_group
+        for (group, is_first), (next_group, is_second) in pairwise(rows)
+    )
+    return stand_together and in_front
+
+
+def _steps(call: Callable[[], Any]) -> int:
+    """Return how many instructions Python executes in a call."""
+    steps = 0
+
+    def step(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal steps
+        frame.f_trace_opcodes = True
+        steps += event == "opcode"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return steps
+
+
 def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
     texts = ["5r5r5m5m5m8r9r9m", "1r1m", "1r1r1m", "1r1m1m", "7r", "7m", "", "2r2r2r2m2m2m"]
+    texts += ["0r0r0m3r3m3m", "0m1r1m", "5r5r5m65541r65541m4294967301m"]
     chance = Random(10)
     for _ in range(40):
         numbers = chance.sample(range(30), chance.randrange(1, 5))
@@ -212,6 +340,7 @@ def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
         ("pairs-balanced-only", partial(_numbered, only_balanced=True)),
         ("pairs-first-only", partial(_numbered, first_only=True)),
         ("pairs-both-ways", partial(_numbered, both=True)),
+        ("zero-is-falsy", _blind_after_zero),
         ("pairs-by-number", lambda *case: [
             place - case[0].index(case[0][at]) if place != NOTHING else NOTHING
             for at, place in enumerate(_numbered(*case))
@@ -228,6 +357,25 @@ def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
         ],
         [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
     )
+    # O(rows): four times as many rows are four times as many steps, not sixteen times.
+    for rows_of in (_one_group, _one_pair_each):
+        few, many = (_steps(partial(given, *rows_of(rows))) for rows in (50, 200))
+        compare.at_most(f"steps for 200 rows, {few} for 50", many, 8 * few, "goes-back")
+    many_rows = _one_group(50_000), _one_pair_each(50_000)
+    groups, is_record = ([*one, *other] for one, other in zip(*many_rows, strict=True))
+    wanted = partners_of_library(groups, is_record)
+    compare.unanswered = call = "partners(100,000 rows)"
+    got = given(groups, is_record)
+    compare.unanswered = ""
+    compare.holds(got == list(wanted), call, "others", "the partners")
+
+
+def _one_group(rows: int) -> tuple[list[int], list[bool]]:
+    return [0] * rows, [row < rows // 2 for row in range(rows)]
+
+
+def _one_pair_each(rows: int) -> tuple[list[int], list[bool]]:
+    return [1 + row // 2 for row in range(rows)], [row % 2 == 0 for row in range(rows)]
 
 
 def _plain(given: Any) -> Any:
@@ -243,6 +391,11 @@ def _rows_of(text: str) -> tuple[list[int], list[bool]]:
 
 
 # ---- 10.4
+
+
+def precondition_4(found: Any, allowed: Any, unchecked: Any) -> bool:
+    is_class = all(isinstance(each, FindingClass) for each in (*found, *allowed))
+    return is_class and all(isinstance(each, Unchecked) for each in unchecked)
 
 
 def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
@@ -263,6 +416,8 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
         ([], frozenset([missing]), []),
         ([], frozenset(), [asked, unasked]),
         ([], frozenset(), [unasked, asked]),
+        ([missing, missing], frozenset([missing]), []),
+        ([missing, missing, extra], frozenset([missing, extra]), [asked]),
     ]
     right = concluded_by_library
 
@@ -279,6 +434,9 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
     def any_allowed(found: Any, allowed: Any, unchecked: Any) -> tuple[str, int]:
         return right([] if {*found} & allowed else found, allowed, unchecked)
 
+    def each_once(found: Any, allowed: Any, unchecked: Any) -> tuple[str, int]:
+        return right(found, allowed if len(found) == len({*found}) else [], unchecked)
+
     kinds: list[tuple[str, Callable[..., tuple[str, int]]]] = [
         ("ok-when-skipped", ignoring_unchecked),
         ("exit-zero", lambda *case: (right(*case)[0], 0)),
@@ -287,6 +445,7 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
         ("partial-hides-findings", partial_first),
         ("allows-nothing", lambda found, allowed, unchecked: right(found, [], unchecked)),
         ("allows-all-with-one", any_allowed),
+        ("allows-each-once", each_once),
     ]
     compare.all_equal(
         [(_verdict_of(*case), lambda case=case: concluded(*case), right(*case)) for case in cases],
@@ -339,32 +498,37 @@ def write_files(folder: Path, name: str, seed: int) -> None:
         (target / FOLDER).rmdir()
 
 
-def _classes(folder: Path) -> list[str]:
-    """Return the class that `verify` finds in each log."""
-    found = []
+def solve_5(folder: Path) -> dict[str, tuple[str, int]]:
+    """Return class and offset that `verify` finds in each log."""
+    found = {}
     for number in range(len(_LOGS)):
         with TemporaryDirectory() as temporary:
             again = Path(temporary)
             shutil.copytree(folder / "files" / f"log_{number}", again / FOLDER)
-            found.append(diagnosis_by_verify(again)[0].finding)
+            kind, _, offset = diagnosis_by_verify(again)[0]
+            found[f"LOG_{number}"] = kind, offset
     return found
 
 
-def solve_5(folder: Path) -> dict[str, str]:
-    return {f"LOG_{number}": kind for number, kind in enumerate(_classes(folder))}
-
-
 def exercise_5(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
-    expected = _classes(folder)
-    got = [constants[f"LOG_{number}"] for number in range(len(_LOGS))]
-    is_one = len({*got}) == 1
+    expected = solve_5(folder)
+    pairs = [each for each in constants.values() if isinstance(each, tuple) and len(each) == 2]
+    is_one = len(pairs) == len(constants) and len({kind for kind, _ in pairs}) == 1
     of_all = {
         "crc-explains-all": FindingClass.BAD_CRC.value,
         "torn-explains-all": FindingClass.TORN_TAIL.value,
     }
-    for number, kind in enumerate(expected):
-        mistakes = of_all if is_one else {}
-        compare.equal(f"LOG_{number}", partial(got.__getitem__, number), kind, mistakes)
+    for name, pair in expected.items():
+        if not (isinstance(constants[name], tuple) and len(constants[name]) == 2):
+            compare.equal(name, partial(constants.get, name), pair)
+    for place, mistakes in ((0, of_all if is_one else {}), (1, {})):
+        for name, pair in expected.items():
+            got = constants[name][place]
+            compare.equal(f"{name}[{place}]", partial(_itself, got), pair[place], mistakes)
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 # ---- 10.6
@@ -378,16 +542,16 @@ def _which(count: int, place: int) -> str:
 
 
 class Side:
-    """The fingerprints of one side: the source, or the log; `records` are not to be read off.
+    """The fingerprints of one side: the source, or the log; they are not to be read off.
 
-    `sum(first, end)` is what the first pass has kept: it costs no reading. `first` and `end` are
-    multiples of 64, or the end of all. `read(number)` reads the record once more.
+    `sums` are those of the first records, none to all; `altered` says by how much one record
+    differs. `sum(first, end)` is what the first pass has kept: it costs no reading. `first` and
+    `end` are multiples of 64, or the end of all. `read(number)` reads the record once more.
     """
 
-    def __init__(self, records: Sequence[int]) -> None:
-        self._sums = [0]
-        for record in records:
-            self._sums.append((self._sums[-1] + record) % _LIMIT)
+    def __init__(self, sums: Sequence[int], altered: tuple[int, int] | None = None) -> None:
+        self._sums = sums
+        self._place, self._difference = altered or (-1, 0)
         self.asked, self.reads = 0, 0
 
     def __len__(self) -> int:
@@ -399,31 +563,42 @@ class Side:
             if not (0 <= border <= len(self)) or (border % _BLOCK and border != len(self)):
                 raise ValueError(f"{border} is no border")
         self.asked += 1
-        return (self._sums[end] - self._sums[first]) % _LIMIT
+        return self._between(first, end)
 
     def read(self, number: int) -> int:
         """Return the fingerprint of one record."""
         if not 0 <= number < len(self):
             raise ValueError(f"there is no record {number}")
         self.reads += 1
-        return (self._sums[number + 1] - self._sums[number]) % _LIMIT
+        return self._between(number, number + 1)
+
+    def _between(self, first: int, end: int) -> int:
+        difference = self._difference if first <= self._place < end else 0
+        return (self._sums[end] - self._sums[first] + difference) % _LIMIT
 
 
-def _sides(count: int, altered: int | None) -> tuple[Side, Side]:
-    records = [message_fingerprint(number, 20, 7) for number in range(count)]
-    stored = list(records)
-    if altered is not None:
-        stored[altered] = message_fingerprint(altered, 20, 8)
-    return Side(records), Side(stored)
+@cache
+def _sums(count: int) -> list[int]:
+    records = (message_fingerprint(number, 20, 7) for number in range(count))
+    return [each % _LIMIT for each in accumulate(records, initial=0)]
+
+
+def _sides(count: int, altered: int | None, difference: int = 1) -> tuple[Side, Side]:
+    where = None if altered is None else (altered, difference)
+    return Side(_sums(count)), Side(_sums(count), where)
 
 
 def exercise_6(compare: Comparer, find_altered: Callable[..., Any]) -> None:
     chance = Random(10)
     places = [0, 63, 64, 4_999, 6_400, 9_983, _RECORDS - 1]
+    # Each block once, and its last record: whoever reads more than one block is seen to do so.
+    places += [min(first + 63, _RECORDS - 1) for first in range(0, _RECORDS, _BLOCK)]
     places += [chance.randrange(_RECORDS) for _ in range(5)]
     altered = [(_RECORDS, place) for place in places]
     altered += [(count, count - 1) for count in (63, 64, 65, 640)]
-    pairs = [_sides(*each) for each in altered]
+    # It differs by one, in the highest bit alone, or is less than it was.
+    differences = (1, _LIMIT >> 1, -(1 << 40))
+    pairs = [_sides(*each, differences[n % 3]) for n, each in enumerate(altered)]
     compare.all_equal(
         [
             (
@@ -433,7 +608,10 @@ def exercise_6(compare: Comparer, find_altered: Callable[..., Any]) -> None:
             )
             for (count, place), pair in zip(altered, pairs, strict=True)
         ],
-        [("names-the-block", [place // _BLOCK * _BLOCK for _, place in altered])],
+        [
+            ("names-the-block", [place // _BLOCK * _BLOCK for _, place in altered]),
+            ("zero-is-falsy", [place or None for _, place in altered]),
+        ],
     )
     pairs.append(_sides(_RECORDS, None))
     compare.unanswered = call = "find_altered(none altered)"

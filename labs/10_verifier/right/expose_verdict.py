@@ -9,6 +9,6 @@ _UNASKED = Unchecked(Aspect.SOURCE, "", "none is named")
 
 EXPOSE_VERDICT = [
     ([_MISSING, _EXTRA], [_MISSING], [_UNREAD]),
-    ([_MISSING], [_MISSING], [_UNASKED]),
+    ([_MISSING, _MISSING], [_MISSING], [_UNASKED]),
     ([], [], [_UNREAD]),
 ]
