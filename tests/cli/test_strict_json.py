@@ -30,6 +30,7 @@ COMMANDS = {
     "compact": ["compact", "t", "--json"],
     "consume": ["consume", "t", "--offset", "earliest", "--max-messages", 1, "--json"],
     "course stats": ["course", "stats", "marks.csv", "--json"],
+    "course similar": ["course", "similar", ".", "--json"],
     "dump": ["dump", "log/t-0/00000000000000000000.log", "--json"],
     "find": ["find", "t-0", 0, "--explain", "--json"],
     "group delete": ["group", "delete", "g", "--yes", "--json"],

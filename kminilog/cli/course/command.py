@@ -5,6 +5,7 @@ from functools import partial
 import click
 
 from kminilog.cli.course.grading import grade_command, stats_command
+from kminilog.cli.course.similar import similar_command
 from kminilog.cli.course.term import init_command, release_command
 from kminilog.cli.lab.judging import PROGRAM, judged
 from kminilog.cli.lab.options import labs_option
@@ -62,5 +63,5 @@ def _exposed_line(exposed: Exposed) -> str:
     return f"  {exposed.exercise} counts {counted}{left_out}"
 
 
-for each in (init_command, release_command, grade_command, stats_command):
+for each in (init_command, release_command, grade_command, stats_command, similar_command):
     command.add_command(each)

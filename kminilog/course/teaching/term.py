@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import Lab, all_labs, beside_labs
 
-_ROSTER = "student,deadline,submitted\n"
+_ROSTER = "student,lab,deadline,submitted,group,id,email\n"
 
 
 class Unit(NamedTuple):
