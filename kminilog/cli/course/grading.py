@@ -142,6 +142,9 @@ def grade_command(
     if wide_file:
         wide = gradebook(marks, students, labs, course, has_points_possible=points_possible)
         write_output(wide_file, wide)
+        if nameless := sum(course.identity(student) == ("", "") for student in students):
+            who = count(nameless, "student", "have")
+            complain(f"{who} no id and no email in the roster: a gradebook gets the name alone")
     if html:
         for student, own in by_student(marks, students):
             place = html / "students" / student

@@ -1,6 +1,6 @@
 """A zip file that a student hands in, taken as a folder: what the playground saves is one.
 
-    kminilog-home.zip       01_message/answers.py  01_message/progress.json  ...
+    kminilog-home.zip       01_message/  answers.py  progress.json  ...
 
 Only files with names that are wanted come out of it, each of a bounded size. Who writes a zip file
 may give a file any name, any size and any kind: so one that would lead out of the folder, a link,
