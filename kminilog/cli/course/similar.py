@@ -1,5 +1,6 @@
 """`course similar`: pairs of answers that are alike. Source: ours."""
 
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +12,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn_all, write_document, write_line, write_table
 from kminilog.course.teaching.similarity import CodePlace, Pair, similar_pairs
 from kminilog.course.teaching.submissions import submissions_in
+from kminilog.text import count
 
 
 @click.command("similar", epilog=example("kminilog course similar submissions"))
@@ -33,24 +35,23 @@ def similar_command(submissions: Path, as_json: bool) -> None:
         return write_document({"pairs": [_json(pair) for pair in pairs]})
     if not pairs:
         return write_line("No two functions of different students are alike.")
-    write_table(
-        ("alike", "lab", "function", "first", "second"),
-        [
-            (
-                f"{pair.share:.0%}",
-                pair.lab,
-                pair.first.function,
-                _shown(pair.first),
-                _shown(pair.second),
-            )
-            for pair in pairs
-        ],
-    )
+    for (lab, *files), rows in groupby(pairs, key=_files):
+        own = list(rows)
+        write_line(f"lab {lab}, {' and '.join(files)}: {count(len(own), 'function')}")
+        write_table(
+            ("alike", "function", "lines", "and lines"),
+            [(f"{e.share:.0%}", e.first.function, _lines(e.first), _lines(e.second)) for e in own],
+        )
     return None
 
 
-def _shown(place: CodePlace) -> str:
-    return f"{place.student}: {place.file}:{place.line}-{place.last_line}"
+def _files(pair: Pair) -> tuple[int, str, str]:
+    one, other = (f"{place.student} ({place.file})" for place in (pair.first, pair.second))
+    return pair.lab, one, other
+
+
+def _lines(place: CodePlace) -> str:
+    return f"{place.line}-{place.last_line}"
 
 
 def _json(pair: Pair) -> dict[str, object]:

@@ -67,6 +67,7 @@ class _Token(NamedTuple):
     kind: str
     text: str
     line: int
+    is_at_margin: bool  # the first of a statement that no function holds
 
 
 class _Function(NamedTuple):
@@ -75,23 +76,26 @@ class _Function(NamedTuple):
 
 
 def similar_pairs(handed_in: Iterable[HandedIn]) -> list[Pair]:
-    """Return the pairs of functions of different students for the same lab, the most alike first.
+    """Return the pairs of functions of different students for the same lab.
 
-    A file that cannot be read has none; of one that is no Python, what stands before the fault.
+    Those of two students stand together; who have the most come first. A file that cannot be read
+    has none; of one that is no Python, what stands before the fault.
     """
     by_lab = defaultdict(list)
-    for one in handed_in:
-        by_lab[one.lab].append(one)
-    pairs = []
+    for work in handed_in:
+        by_lab[work.lab].append(work)
+    by_students = defaultdict(list)
     for lab, works in by_lab.items():
         common = _common_grams(lab)
-        functions = [each for one in works for each in _functions_of(one, common)]
-        pairs += [
-            Pair(lab.number, share, one.place, other.place)
-            for one, other in combinations(functions, 2)
-            if one.place.student != other.place.student and (share := _share(one, other))
-        ]
-    return sorted(pairs, key=lambda pair: (-pair.share, pair.lab, pair.first, pair.second))
+        functions = [each for work in works for each in _functions_of(work, common)]
+        for one, other in combinations(functions, 2):
+            students = one.place.student, other.place.student
+            share = _share(one, other)
+            if share and students[0] != students[1]:
+                pair = Pair(lab.number, share, one.place, other.place)
+                by_students[students, lab.number].append(pair)
+    most_first = sorted(by_students, key=lambda key: (-len(by_students[key]), key))
+    return [pair for key in most_first for pair in by_students[key]]
 
 
 def _share(one: _Function, other: _Function) -> float:
@@ -103,16 +107,16 @@ def _share(one: _Function, other: _Function) -> float:
     return share if share >= _LEAST_SHARE else 0
 
 
-def _functions_of(one: HandedIn, common: set[int]) -> Iterator[_Function]:
+def _functions_of(work: HandedIn, common: set[int]) -> Iterator[_Function]:
     try:
-        text = one.files().get(ANSWERS_FILE, b"").decode("utf-8-sig", "replace")
+        text = work.files().get(ANSWERS_FILE, b"").decode("utf-8-sig", "replace")
     except OSError:
         return
     for tokens in _functions(_tokens(text)):
         prints = frozenset(_winnowed(_grams(tokens))) - common
         name = tokens[1].text if len(tokens) > 1 else ""
         place = CodePlace(
-            one.student, f"{one.shown}/{ANSWERS_FILE}", name, tokens[0].line, tokens[-1].line
+            work.student, f"{work.shown}/{ANSWERS_FILE}", name, tokens[0].line, tokens[-1].line
         )
         yield _Function(place, prints)
 
@@ -154,19 +158,22 @@ def _tokens(text: str) -> Iterator[_Token]:
             elif token.type == tokenize.NAME and not keyword.iskeyword(kind):
                 kind = "name"
             if not (is_first and kind == "string"):
-                yield _Token(kind, token.string, token.start[0])
+                line, column = token.start
+                yield _Token(kind, token.string, line, is_first and column == 0)
             is_first = False
     except (tokenize.TokenError, SyntaxError, ValueError):
         return
 
 
 def _functions(tokens: Iterable[_Token]) -> list[list[_Token]]:
-    """Return the tokens of each function: from one `def` to the next."""
+    """Return the tokens of each function, from its `def` to the next one or to the margin."""
     found: list[list[_Token]] = []
+    is_inside = False
     for token in tokens:
         if token.kind == "def":
             found.append([])
-        if found:
+        is_inside = token.kind == "def" or (is_inside and not token.is_at_margin)
+        if is_inside:
             found[-1].append(token)
     return found
 
