@@ -151,17 +151,6 @@ class Catalogue:
         found = _part(self.language, "reasons").get(code) or _english()["reasons"][code]
         return str(found["says"]), str(found["breaks"])
 
-    def lesson(self, code: str) -> str:
-        """Return both sentences of a reason code, as a check says them."""
-        says, breaks = self.reason(code)
-        return f"{says} {self.say('breaks', what=breaks)}"
-
-    def mistaken(self, exercise: Exercise, answer: str) -> str:
-        """Return what who gives this wrong answer, in English, to a prediction may believe."""
-        english, ours = Catalogue(DEFAULT_LANGUAGE).texts(exercise), self.texts(exercise)
-        pairs = zip(english.wrong, ours.wrong, strict=True)
-        return next(each.misconception for other, each in pairs if other.answer == answer)
-
 
 def _english() -> dict[str, Any]:
     return _messages(DEFAULT_LANGUAGE)

@@ -155,7 +155,7 @@ def _full_mark(
     is_wrong = is_known and not is_right
     return replace(
         mark,
-        teaches=catalogue.mistaken(exercise, predicted) if is_wrong else mark.teaches,
+        teaches=_misconception(exercise, predicted, catalogue) if is_wrong else mark.teaches,
         hints=told["hints"].get(exercise.id, 0),
         predicted=predicted if is_known else "",
         predicted_right=(YES if is_right else NO) if is_known else "",
@@ -179,9 +179,22 @@ def _mark(student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: 
         max_points=exercise.points,
         reason_code=told["code"] or "",
         reason=catalogue.sentence(*said) if said else "",
-        teaches=catalogue.lesson(told["code"]) if told["code"] else "",
+        teaches=_lesson(told["code"], catalogue) if told["code"] else "",
         seconds=_in_steps(told["seconds"]),
     )
+
+
+def _lesson(code: str, catalogue: Catalogue) -> str:
+    """Return both sentences of a reason code, as `lab check` says them."""
+    says, breaks = catalogue.reason(code)
+    return f"{says} {catalogue.say('breaks', what=breaks)}"
+
+
+def _misconception(exercise: Exercise, answer: str, catalogue: Catalogue) -> str:
+    """Return what a wrong prediction, which is in English, shows of who gives it."""
+    english = Catalogue(DEFAULT_LANGUAGE).texts(exercise).wrong
+    place = [each.answer for each in english].index(answer)
+    return catalogue.texts(exercise).wrong[place].misconception
 
 
 def _in_steps(seconds: float) -> int:
