@@ -74,17 +74,19 @@ class Catalogue:
         found = _part(self.language, "runner").get(name) or _english()["runner"][name]
         return str(found).format(**values)
 
-    def sentence(self, name: str, values: Mapping[str, str]) -> str:
+    def sentence(self, name: str, values: Mapping[str, str], *, is_whole: bool = False) -> str:
         """Return the sentence of that name about an answer, in 100 characters if that can be.
 
-        If it is too long, two values show what surrounds their first difference, then the call
-        loses its last arguments. Without any it is left out, if the sentence can do without. Then
-        an error loses what it quotes. A name is never cut: it says what to do.
+        It says all of its values if it shall be whole. If it is too long, two values show what
+        surrounds their first difference, then the call loses its last arguments. Without any it is
+        left out, if the sentence can do without. Then an error loses what it quotes. A name is
+        never cut: it says what to do.
         """
+        template = str(_part(self.language, "sentences").get(name) or _english()["sentences"][name])
         shown = dict(values)
 
         def excess() -> int:
-            return len(self.whole_sentence(name, shown)) - SENTENCE_CHARACTERS
+            return 0 if is_whole else len(template.format(**shown)) - SENTENCE_CHARACTERS
 
         if "expected" in shown:
             room = SENTENCE_CHARACTERS
@@ -100,12 +102,7 @@ class Catalogue:
                 return self.sentence(name.removesuffix("-in"), values)
         if "error" in shown and excess() > 0:
             shown["error"] = shortened_error(values["error"])
-        return self.whole_sentence(name, shown)
-
-    def whole_sentence(self, name: str, values: Mapping[str, str]) -> str:
-        """Return the sentence of that name about an answer, with all that its values say."""
-        template = str(_part(self.language, "sentences").get(name) or _english()["sentences"][name])
-        return template.format(**values)
+        return template.format(**shown)
 
     def title(self, lab: Lab) -> str:
         """Return the title of a lab."""

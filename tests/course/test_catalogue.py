@@ -113,7 +113,7 @@ def test_values_in_an_error_are_shortened_and_names_are_not(language):
 @pytest.mark.parametrize("language", languages())
 def test_whole_sentence_has_all_of_its_values(language):
     values = {"call": f"f({'1, ' * 50})", "got": "2" * 200, "expected": "[" + "3, " * 99}
-    text = Catalogue(language).whole_sentence("differs", values)
+    text = Catalogue(language).sentence("differs", values, is_whole=True)
     assert all(each in text for each in values.values())
 
 

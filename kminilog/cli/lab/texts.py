@@ -148,9 +148,7 @@ def _sentence(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_whole: bool 
     if outcome.status == TODO:
         name = "not-predicted" if outcome.exercise.kind == "predict" else "todo"
         return catalogue.say(name, exercise=outcome.exercise.id)
-    if outcome.said is None:
-        return ""
-    return (catalogue.whole_sentence if is_whole else catalogue.sentence)(*outcome.said)
+    return catalogue.sentence(*outcome.said, is_whole=is_whole) if outcome.said else ""
 
 
 def _reason(outcome: ExerciseOutcome, catalogue: Catalogue) -> tuple[str | None, str | None]:
