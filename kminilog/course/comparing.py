@@ -12,23 +12,39 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 SENTENCE_CHARACTERS = 100
 VALUE_CHARACTERS = 28
+_MOST_PARTS = 1000
 _MOST_CHARACTERS = 4000  # of a value that is said whole: a student's may have a million
 _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
 _HEX = re.compile("[0-9a-f]+")
 _NAME = re.compile(r"\b[A-Za-z_][\w.]{0,59}\b\(?")  # what is longer is a value
 _QUOTED = re.compile(r"""(['"])((?:(?!\1).)*)\1""")
+ENDED = "-"
+"""What stands for a part that is not there."""
 _CLOSING = "'\")]}"
+
+
+class ValueParts(NamedTuple):
+    """A value by its parts, each with its label: those of bytes are bytes in hex.
+
+    `kind` is `bytes`, `number`, `parts` or `text`.
+    """
+
+    kind: str
+    parts: list[tuple[str, str]]
 
 
 class DifferenceError(Exception):
     """A comparison did not hold. `code` is None if the value belongs to no known misconception.
 
-    `name` is the sentence in the catalogue, `values` are what it puts in.
+    `name` is the sentence in the catalogue, `values` are what it puts in. `sides` are the values
+    that were compared, that of the student first.
     """
+
+    sides: tuple[ValueParts, ValueParts] | None = None
 
     def __init__(self, name: str, code: str | None = None, **values: str) -> None:
         super().__init__(", ".join(f"{what}: {value}" for what, value in values.items()))
@@ -126,7 +142,9 @@ class Comparer:
             raise WrongKindError(call, *misfit)
         if self._is_secret:
             raise DifferenceError("wrong-constant", code, answer=call, got=short(got))
-        raise _differs(call, as_text(got), as_text(expected), code)
+        found = _differs(call, as_text(got), as_text(expected), code)
+        found.sides = sides_of(got, expected)
+        raise found
 
     def all_equal(
         self,
@@ -208,6 +226,38 @@ class Comparer:
         self.count += 1
         if not is_true:
             raise _differs(call, got, expected, code)
+
+
+def sides_of(got: Any, expected: Any) -> tuple[ValueParts, ValueParts]:
+    """Return two values by their parts; as texts, if they are not of one kind.
+
+    >>> sides_of(b"ab", b"a")[0]
+    ValueParts(kind='bytes', parts=[('0', '61'), ('1', '62')])
+    >>> sides_of(2, None)[0]
+    ValueParts(kind='text', parts=[('', '2')])
+    """
+    sides = _side(got), _side(expected)
+    if sides[0].kind == sides[1].kind != "text":
+        return sides
+    one, other = around_difference(as_text(got), as_text(expected), _MOST_CHARACTERS)
+    return ValueParts("text", [("", one)]), ValueParts("text", [("", other)])
+
+
+def _side(value: Any) -> ValueParts:
+    if isinstance(value, bytes | bytearray):
+        kind, parts = "bytes", [(str(n), f"{each:02x}") for n, each in enumerate(value)]
+    elif isinstance(value, int) and not _is_bool(value):
+        kind, parts = "number", [("", str(value))]
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        named = zip(value._fields, value, strict=False)
+        kind, parts = "parts", [(str(name), short(each)) for name, each in named]
+    elif isinstance(value, dict):
+        kind, parts = "parts", [(short(key), short(each)) for key, each in value.items()]
+    elif isinstance(value, list | tuple):
+        kind, parts = "parts", [(str(n), short(each)) for n, each in enumerate(value)]
+    else:
+        kind, parts = "text", []
+    return ValueParts(kind, parts[:_MOST_PARTS])
 
 
 def common_code(got: Sequence[Any], readings: Sequence[tuple[str, Sequence[Any]]]) -> str | None:

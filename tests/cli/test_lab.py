@@ -715,6 +715,39 @@ def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
     assert last.split()[0] == str(len(all_labs()))
 
 
+# ---- check --trace
+
+
+@pytest.mark.processes
+def test_trace_shows_the_value_beside_the_right_one_as_text_and_page(tmp_path):
+    start_lab(tmp_path, starter_with(HEADER.replace("4 +", "16 +") + CHECKSUM))
+    run = lab("check", "1.1", "--trace")
+    assert run.code == 1
+    assert "\n  call = header(0, 4 bytes)\n" in run.out
+    assert "Byte 11 is the first that differs:\nyours is 14, the right one is 08." in run.out
+    assert "→ 11  14     08\n" in run.out
+    assert run.out.endswith("\n  see = kminilog step record\n")
+    page = lab("check", "1.1", "--trace", "--html", "page.html")
+    assert page.out.endswith("\npage.html: 3 steps\n")
+    assert "first that differs" in Path("page.html").read_text()
+    assert lab("check", "1.2", "--trace").out.endswith("1.2 has no failing call to show.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["1.1", "--html", "page.html"], "--html writes what --trace shows"),
+        (["1", "--trace"], "--trace shows one exercise"),
+        (["--trace"], "--trace shows one exercise"),
+        (["1.1", "--trace", "--json"], "--trace shows one exercise"),
+    ],
+)
+def test_options_of_a_trace_that_cannot_act_are_refused(tmp_path, words, error):
+    start_lab(tmp_path, starter_with(HEADER))
+    assert_one_line(lab("check", *words), 2, error)
+    assert not Path("page.html").exists()
+
+
 # ---- exam
 
 

@@ -29,6 +29,7 @@ from kminilog.cli.lab.texts import (
     outcome_lines,
     summary_lines,
 )
+from kminilog.cli.lab.tracing import show_trace
 from kminilog.cli.shared.interrupts import (
     check_interrupt,
     interruptible_wait,
@@ -44,6 +45,7 @@ from kminilog.cli.shared.output import (
     write_line,
     write_lines,
 )
+from kminilog.cli.shared.output_files import OutputFile
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check, starts_spark
 from kminilog.course.judging.outcome import PASS, ExerciseOutcome
@@ -65,12 +67,24 @@ _LEAST_FOR_EXAM = 2  # functions: what is more than a check of one
 @click.argument("what", metavar="[N[.M]]", required=False)
 @click.option("--no-spark", is_flag=True, help="Leave out what starts Spark.")
 @click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
+@click.option("--trace", is_flag=True, help="Show your value beside the right one, step by step.")
+@click.option("--html", type=OutputFile(), metavar="FILE", help="With --trace: write it as a page.")
 @json_option
 @course_options
 def check_command(
-    what: str | None, no_spark: bool, verbose: bool, as_json: bool, catalogue: Catalogue
+    what: str | None,
+    no_spark: bool,
+    verbose: bool,
+    trace: bool,
+    html: Path | None,
+    as_json: bool,
+    catalogue: Catalogue,
 ) -> int:
     """Check a lab or one exercise; without N, the lab whose folder you are in."""
+    if html and not trace:
+        raise click.UsageError(catalogue.say("html-is-of-trace"))
+    if trace and (as_json or "." not in (what or "")):
+        raise click.UsageError(catalogue.say("trace-is-of-one"))
     if what is None:
         number = number_around(Path.cwd())
         if number is None:
@@ -94,6 +108,8 @@ def check_command(
             keep(folder, each)
     else:
         _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
+    if trace:
+        show_trace(outcomes[0], html, catalogue)
     return (
         0 if all(each.status == PASS for each in outcomes if each.exercise.is_graded) else NOT_YET
     )

@@ -38,6 +38,7 @@ from string import ascii_lowercase, digits
 from typing import Any
 
 from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
+from kminilog.course.comparing import ValueParts
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
@@ -588,9 +589,20 @@ def _as_told(
         comparisons=int(told["comparisons"]),
         printed=told["printed"],
         traceback=told.get("traceback", ""),
+        sides=_sides(told.get("sides")),
     )
     is_named = exercise.kind == "diagnose" and outcome.status == PASS
     return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
+
+
+def _sides(told: Any) -> tuple[ValueParts, ValueParts] | None:
+    """Return what JSON has made of both sides."""
+    if not told:
+        return None
+    yours, right = (
+        ValueParts(kind, [(label, text) for label, text in parts]) for kind, parts in told
+    )
+    return yours, right
 
 
 def _whose(

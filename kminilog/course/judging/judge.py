@@ -72,6 +72,7 @@ def judge(
             told["value"] = _check(exercise, folder, answers, compare, is_of_course)
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
+        told["sides"] = found.sides
     except WrongKindError as wrong:
         name, values = "wrong-kind-of-constant", wrong.values
         if exercise.kind == "implement":

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kminilog.course.comparing import ValueParts
 from kminilog.course.judging.exposing import STILL_HIDDEN
 from kminilog.course.material import Exercise
 
@@ -35,6 +36,7 @@ class ExerciseOutcome:
     comparisons: int = 0
     printed: str = ""
     traceback: str = ""
+    sides: tuple[ValueParts, ValueParts] | None = None  # the values that a unit check compared
     verdict: tuple[str, ...] = ()  # what the library's verifier said of the student's files
 
     @property
