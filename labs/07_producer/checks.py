@@ -457,7 +457,8 @@ def _after_error(error: BaseException, method: str, function: Any) -> str:
     queue.stepped.take(60)
     caller = queue.ask(20)
     caller.go_on(error)
-    return queue.end(type(caller.error).__name__, f"{queue.pool.available_bytes} available")
+    outcome = type(caller.error).__name__ if caller.error else queue.states()
+    return queue.end(outcome, f"{queue.pool.available_bytes} available")
 
 
 def _in_order(method: str, function: Any) -> str:
@@ -693,13 +694,14 @@ def _just_in_time(method: str, function: Any) -> str:
     return queue.end(queue.states())
 
 
-def _closed(is_memory_back: bool, method: str, function: Any) -> str:
+def _closed(is_memory_back: bool, late_ms: int, method: str, function: Any) -> str:
     queue = _Queue(60, method, function)
     held = queue.stepped.take(60)
     caller = queue.ask(20)
     if is_memory_back:
         queue.pool.deallocate(held)
     queue.pool.close()
+    queue.stepped.clock.sleep_ms(late_ms)
     queue.stepped.wake()
     return queue.end(queue.states(), type(caller.error).__name__ if caller.error else "no error")
 
@@ -802,8 +804,8 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
         "woken at 300 and 600 ms": _budget,
         "B wakes up before A": _second_wakes_first,
         "memory at the last moment": _just_in_time,
-        "the pool is closed": partial(_closed, False),
-        "60 return to a closed pool": partial(_closed, True),
+        "the pool is closed": partial(_closed, False, 0),
+        "60 return to a closed pool": partial(_closed, True, 0),
         "1000 ms are over": partial(_time_over, 1_000, 0),
         "a budget of 0 ms": partial(_time_over, 0, 0),
         "woken for nothing": _woken_for_nothing,
@@ -830,6 +832,11 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
             partial(_time_over, 1_000, 250),
             "A fails, 1 wait, 1000 ms",
             {"blocked-ms-measured": "A fails, 1 wait, 1250 ms"},
+        ),
+        "the pool is closed, and 1000 ms are over": (
+            partial(_closed, False, 1_000),
+            "A fails, ClientClosedError",
+            {"time-before-close": "A fails, BufferExhaustedError"},
         ),
         "a budget of 1 ms": (
             partial(_time_over, 1, 0),
