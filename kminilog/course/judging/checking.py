@@ -374,6 +374,7 @@ def _merged(outcome: ExerciseOutcome, second: ExerciseOutcome | None) -> Exercis
         computed_seconds=outcome.computed_seconds,
         comparisons=outcome.comparisons,
         printed=outcome.printed,
+        tried=outcome.tried,
     )
 
 
@@ -453,8 +454,10 @@ def run_judge(
         return _judged_jobs(exercise, given, [source], program, answers, at)[0]
     ran = _judge(exercise, given, source)
     if ran.result is not None:
-        return _as_told(exercise, ran.result["told"][0], answers, given)
-    return _unjudged(exercise, ran, answers)
+        outcome = _as_told(exercise, ran.result["told"][0], answers, given)
+    else:
+        outcome = _unjudged(exercise, ran, answers)
+    return replace(outcome, tried=ran.tried)
 
 
 def _unjudged(exercise: Exercise, ran: ProcessResult, answers: Answers | None) -> ExerciseOutcome:

@@ -31,6 +31,7 @@ from kminilog.course.comparing import (
     name_call,
     short,
 )
+from kminilog.course.judging.attempts import ATTEMPTS, note_attempts
 from kminilog.course.judging.exposing import expose, left_out_but_exposed
 from kminilog.course.judging.limits import (
     CPU_SECONDS,
@@ -182,6 +183,7 @@ def main(exercise: str, folder: str, result: str, *answers: str) -> None:
     limit_resources(CPU_SECONDS * len(answers))
     if len(answers) == 1:  # of several, nobody knows whose the time was
         _raise_once()
+        note_attempts(answers[0], Path(result).with_suffix(ATTEMPTS))
     is_of_course = len(answers) > 1
     told = [
         judge(exercise_of(exercise), Path(folder), each, is_of_course=is_of_course)

@@ -37,6 +37,7 @@ class ExerciseOutcome:
     printed: str = ""
     traceback: str = ""
     sides: tuple[ValueParts, ValueParts] | None = None  # the values that a unit check compared
+    tried: tuple[tuple[str, str], ...] = ()  # what no exercise needs: see attempts.py
     verdict: tuple[str, ...] = ()  # what the library's verifier said of the student's files
 
     @property

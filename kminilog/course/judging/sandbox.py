@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kminilog.course.judging.attempts import ATTEMPTS, attempts_in
 from kminilog.course.judging.limits import IDLE_SECONDS, WALL_SECONDS
 from kminilog.course.material import LABS, labs_folder
 from kminilog.errors import KMiniLogError
@@ -39,6 +40,7 @@ class ProcessResult(NamedTuple):
     output: str
     errors: str
     result: dict[str, Any] | None
+    tried: tuple[tuple[str, str], ...] = ()  # see attempts.py
 
     @property
     def is_endless(self) -> bool:
@@ -86,7 +88,8 @@ def run_module(
         if result.is_file():
             with contextlib.suppress(ValueError):
                 told = json.loads(result.read_text(encoding="utf-8"))
-        return ProcessResult(code, output, errors, told)
+        tried = tuple(attempts_in(result.with_suffix(ATTEMPTS)))
+        return ProcessResult(code, output, errors, told, tried)
 
 
 def end_all() -> None:

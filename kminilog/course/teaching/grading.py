@@ -180,6 +180,7 @@ def _mark(student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: 
         reason_code=told["code"] or "",
         reason=catalogue.sentence(*said) if said else "",
         teaches=_lesson(told["code"], catalogue) if told["code"] else "",
+        tried="; ".join(catalogue.say(f"tried-{kind}", what=what) for kind, what in told["tried"]),
         seconds=_in_steps(told["seconds"]),
     )
 
@@ -218,7 +219,7 @@ def marks_of_all(
     digest: str = "",
 ) -> list[Mark]:
     """Return the same mark, without points, for each exercise of a lab."""
-    told = {"status": status, "points": 0, "code": None, "said": why, "seconds": 0}
+    told = {"status": status, "points": 0, "code": None, "said": why, "seconds": 0, "tried": []}
     return [replace(_mark(student, each, told, catalogue), digest=digest) for each in lab.exercises]
 
 
@@ -336,6 +337,7 @@ def judged(lab: Lab, directory: Path, student: str, program: str) -> dict[str, A
                 "code": each.code,
                 "said": each.said,
                 "seconds": each.computed_seconds,
+                "tried": each.tried,
             }
             for each in outcomes
         },

@@ -37,6 +37,7 @@ class Mark:
                      run gives the same: 0; 2 from two seconds on; 3, the limit, for a timeout
     predicted        the answer to a prediction, in English; `predicted_right` is yes or no
     teaches          what a wrong answer shows, and what it would break: as `lab check` says it
+    tried            what the answer tried that no exercise needs, such as to start a program
     tampered         the files that are not as `lab start` wrote them
     late             yes or no; empty if the roster does not say when the work was due and came
     lost_percent     what the rule for late work takes of the points, which stand here in full
@@ -55,6 +56,7 @@ class Mark:
     reason_code: str = ""
     reason: str = ""
     teaches: str = ""
+    tried: str = ""
     seconds: int = 0
     hints: int = 0
     predicted: str = ""

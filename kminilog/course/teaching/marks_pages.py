@@ -112,7 +112,7 @@ def _most_points(marks: Iterable[Mark]) -> int:
 def _said(mark: Mark) -> str:
     """Return what `lab check` says of an answer: what it gave, and what that teaches."""
     reason = ": ".join(filter(None, [mark.reason_code, mark.reason]))
-    return "\n".join(filter(None, [reason, mark.teaches]))
+    return "\n".join(filter(None, [reason, mark.teaches, mark.tried]))
 
 
 def _flags(marks: Sequence[Mark], fault: str) -> list[tuple[str, str]]:
@@ -128,5 +128,6 @@ def _flags(marks: Sequence[Mark], fault: str) -> list[tuple[str, str]]:
 def _own_flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
     late = {(mark.lab, mark.lost_percent) for mark in marks if mark.late == YES}
     found = {(f"late, lab {lab}", f"{lost} % lost" if lost else YES) for lab, lost in late}
+    found |= {(f"tried, {m.id}", m.tried) for m in marks if m.tried}
     found |= {(f"tampered, lab {m.lab}", m.tampered) for m in marks if m.tampered}
     return sorted(found)
