@@ -67,37 +67,6 @@ class WrongKindError(Exception):
             self.values["answer"] = call
 
 
-class CountedBytes(bytes):
-    """Bytes that count how many bytes slices of them have copied, and slices of those slices.
-
-    So a check measures the cost of an answer, not the speed of the machine.
-
-    >>> data = CountedBytes(b"abcdef")
-    >>> (data[2:][1:], data[0], data.copied_bytes())
-    (b'def', 97, 7)
-    """
-
-    _counts: list[int]
-
-    def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        if not isinstance(place, slice):
-            return found
-        part = CountedBytes(found)
-        part._counts = self._all_counts()
-        part._counts.append(len(part))
-        return part
-
-    def copied_bytes(self) -> int:
-        """Return how many bytes have been copied."""
-        return sum(self._all_counts())
-
-    def _all_counts(self) -> list[int]:
-        if "_counts" not in self.__dict__:
-            self._counts = []
-        return self._counts
-
-
 class Comparer:
     """Compares, and counts how often it did: a check that compares nothing proves nothing.
 
