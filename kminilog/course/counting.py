@@ -8,7 +8,7 @@ from typing import Any
 
 
 class CountedBytes(bytes):
-    """Bytes whose slices, and the slices of these, add their lengths to `copied`.
+    """Bytes whose copies, and the copies of these, add their lengths to `copied`.
 
     A memoryview of them copies nothing, and counts nothing.
 
@@ -32,5 +32,4 @@ class CountedBytes(bytes):
         return CountedBytes(found, self.copied)
 
     def __bytes__(self) -> bytes:
-        self.copied.append(len(self))
-        return super().__getitem__(slice(None))
+        return self[:]  # which counts

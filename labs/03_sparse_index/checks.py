@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kminilog.course.comparing import Comparer
+from kminilog.course.counting import CountedBytes
 from kminilog.format import index_entry as library_entry
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
@@ -22,6 +23,7 @@ BASE_OFFSET = 368769  # the documents' own example, with its entry (3, 497)
 TARGET = 368780  # the offset that the student looks for in the files
 NAME = "00000000000000368769"
 BOTH = (KAFKA, DOCUMENTED)
+MANY = 2000  # messages: more than Python allows calls inside each other
 
 
 def first_win(name: str) -> list[str]:
@@ -66,6 +68,11 @@ def _entries(messages: list[bytes]) -> list[IndexEntry]:
 
 
 # ---- 3.1
+
+
+def precondition_1(offset: int, position: int, base_offset: int) -> bool:
+    """Return whether these can be offsets; any position may come, for it is what is refused."""
+    return offset >= 0 and base_offset >= 0
 
 
 def exercise_1(compare: Comparer, entry_for: Callable[..., Any]) -> None:
@@ -155,6 +162,11 @@ def _compare_refusal(
 # ---- 3.2
 
 
+def precondition_2(position: int, last_indexed_position: int, interval_bytes: int) -> bool:
+    """Return whether the last entry is not behind the message."""
+    return 0 <= last_indexed_position <= position and interval_bytes >= 0
+
+
 def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
     compare.equal("is_due(4097, 0, 4096)", lambda: is_due(4097, 0, 4096), True)
     cases: list[tuple[tuple[int, ...], int, int, dict[str, list[int]]]] = [
@@ -224,13 +236,19 @@ def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
         for offset in sorted({-1, 0, 1, 5, 9_999, *near}):
             _compare_slot(compare, entry_slot, entries, offset)
     for size in (100, 5000):
-        entries = list(range(3, 3 * size + 3, 3))
-        limit = 2 * len(entries).bit_length() + 2  # twice what a bisection looks at
-        for offset in (0, 3 * size // 2, 3 * size + 9):
-            counted = Counted(entries)
-            entry_slot(counted, offset)
-            what = f"entries looked at, of {size}"
-            compare.at_most(what, len(counted.slots), limit, "linear-scan")
+        even = list(range(3, 3 * size + 3, 3))
+        skewed = [*even[:-1], 2**31 - 1]  # a guess by the distance is wrong here
+        limit = 2 * size.bit_length() + 2  # twice what a bisection looks at
+        for offset in (0, 3 * size // 2, 3 * size - 4, 3 * size + 9):
+            for entries in (even, skewed):
+                counted = Counted(entries)
+                compare.equal(
+                    f"entry_slot({size} entries, {offset})",
+                    lambda counted=counted, offset=offset: entry_slot(counted, offset),
+                    library.entry_slot(entries, offset),
+                )
+                what = f"entries looked at, of {size}"
+                compare.at_most(what, len(counted.slots), limit, "linear-scan")
 
 
 def _compare_slot(
@@ -298,6 +316,10 @@ def exercise_4(compare: Comparer, walk: Callable[..., Any]) -> None:
         far = 2**40 + 5
         late = [encode(dialect, far + n, b"", b"v" * 3000) for n in range(4)]
         _compare_walk(compare, walk, dialect, late, far + 2, far)
+        for value, attributes in ((b"", 0), (b"packed", 1), (bytes(2**21), 0)):
+            few = [encode(dialect, n, None, value, attributes=attributes) for n in range(5, 8)]
+            _compare_walk(compare, walk, dialect, few, 7)
+    _compare_cost(compare, walk)
 
 
 def _compare_walk(
@@ -319,6 +341,8 @@ def _compare_walk(
     if offset - first < len(data):
         behind = right[0] + len(data[offset - first])
         mistakes["stops-at-offset-above"] = (behind, offset + 1)
+    if at == 22:  # no key, no value, no value length
+        mistakes["refuses-smallest"] = (0, first)
     if first > 2**32:
         mistakes["upper-bytes-lost"] = (0, first)
     call = f"walk({dialect.name}, 0, {first}, {offset})"
@@ -338,6 +362,19 @@ def _compare_walk(
         from_second,
         {"adds-start": (from_second[0] + 1000, from_second[1])},
     )
+
+
+def _compare_cost(compare: Comparer, walk: Callable[..., Any]) -> None:
+    data = CountedBytes(b"".join(encode(KAFKA, n, b"k", b"v") for n in range(MANY)))
+    call = f"walk(kafka, 0, 0, {MANY})"
+    try:
+        got = walk(data, 0, 0, MANY)
+    except RecursionError:
+        right = str((len(data), MANY))
+        return compare.holds(False, call, "RecursionError", right, "recursion-per-message")
+    compare.equal(call, lambda: got, (len(data), MANY))
+    what = f"bytes copied of {len(data)}"
+    return compare.at_most(what, sum(data.copied), 4 * len(data), "copies-the-rest")
 
 
 def _compare_hostile(
@@ -376,6 +413,10 @@ def _hostile(data: list[bytes]) -> Iterator[InTheWay]:
         small = pack(">qiI", 7, size, crc32(covered)) + covered
         behind = data[3] + data[4]
         yield InTheWay(f"a size of {size}", joined[:at] + small + behind, "trust-length")
+    torn = pack(">qiI", 7, len(data[2]), crc32(data[2][16:])) + data[2][16:]
+    yield InTheWay("a right checksum, but 12 bytes missing", joined[:at] + torn, "passes-torn")
+    no_crc = joined[: at + 12] + bytes(4) + joined[at + 16 :]
+    yield InTheWay("a crc of 0", no_crc, "zero-is-no-crc")
     for end in (1, 11, 15, len(data[2]) - 1):
         yield InTheWay(f"{end} bytes of a message", joined[: at + end], "raises-at-end")
     yield InTheWay("no bytes", b"", "raises-at-end")
@@ -392,7 +433,8 @@ def _believing(met: InTheWay) -> tuple[int, int]:
             "passes-repeated": offset <= next_offset,
         }.get(met.code, offset == next_offset)
         is_right = crc32(met.data[position + 16 : max(end, 0)]) == crc
-        if offset >= 9 or not is_in_turn or not (is_right or met.code == "ignores-checksum"):
+        is_passed = met.code == "ignores-checksum" or (met.code == "zero-is-no-crc" and not crc)
+        if offset >= 9 or not is_in_turn or not (is_right or is_passed):
             break
         position, next_offset = end, offset + 1
     return position, 9 if met.code == "wanted-behind-gap" else next_offset

@@ -1,5 +1,5 @@
 # exercise: 4
-# differs: calls itself for the next message.
+# reason: recursion-per-message
 from struct import unpack
 from zlib import crc32
 
