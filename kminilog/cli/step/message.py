@@ -6,10 +6,11 @@ from pathlib import Path
 import click
 
 from kminilog.cli.shared.named_files import SegmentFile
+from kminilog.cli.shared.options import refuse_given
 from kminilog.cli.shared.topic_files import dialect_of, topic_of
 from kminilog.cli.step.scene import dialect_option, scene
 from kminilog.explain.document import Document
-from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.text import numbered
 
@@ -17,7 +18,7 @@ _key_option = click.option("--key", metavar="TEXT", help="Key of the message; no
 _value_option = click.option(
     "--value", metavar="TEXT", default="message1", help="Value of the message, as text."
 )
-_dialect_option = dialect_option(KAFKA)
+_dialect_option = dialect_option(DOCUMENTED)
 
 
 def _to_byte(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -60,26 +61,28 @@ def _to_bytes(text: str) -> bytes:
 def record(file: Path | None, at: int | None, dialect: str | None) -> Document:
     """Show the message in FILE, a .log, that holds BYTE; or an entry, if it is an .index.
 
-    Without BYTE, the first damage, else the first message. Without FILE, a message that a broker of
-    Kafka 0.8 wrote.
+    Without BYTE, the first damage, else the first message. Without FILE, the message of
+    docs/format.md.
     """
-    from kminilog.course.steps.docs_vs_bytes import BROKERS_BYTES
     from kminilog.course.steps.entry import document as of_index
-    from kminilog.course.steps.record import document
+    from kminilog.course.steps.record import SAMPLE_OFFSET, document, sample
 
-    if dialect and (file is None or file.suffix == INDEX_SUFFIX):
-        raise click.UsageError("--dialect is that of a .log: name one, or leave it out")
+    chosen = DIALECTS[dialect] if dialect else None
     if file is None:
-        if at is not None and at >= len(BROKERS_BYTES):
-            has = numbered(range(len(BROKERS_BYTES)), "byte")
+        of_sample = chosen or DOCUMENTED
+        data = sample(of_sample)
+        if at is not None and at >= len(data):
+            has = numbered(range(len(data)), "byte")
             raise click.UsageError(f"the sample has no byte {at}: it has {has}")
         with tempfile.TemporaryDirectory(prefix="kminilog-step-") as directory:
-            made = Path(directory, segment_name(0) + LOG_SUFFIX)
-            made.write_bytes(BROKERS_BYTES)
-            return document(made, KAFKA, at)
+            name = segment_name(of_sample.base_offset_for(SAMPLE_OFFSET))
+            made = Path(directory, name + LOG_SUFFIX)
+            made.write_bytes(data)
+            return document(made, of_sample, at)
     if file.suffix == INDEX_SUFFIX:
+        refuse_given("dialect", "an .index has the same entries in both; name a .log")
         return of_index(file, at, topic_of(file))
-    return document(file, DIALECTS[dialect] if dialect else dialect_of(file) or DOCUMENTED, at)
+    return document(file, chosen or dialect_of(file) or DOCUMENTED, at)
 
 
 @scene(
@@ -99,7 +102,7 @@ def docs_vs_bytes(key: str | None, value: str) -> Document:
 @scene(
     "null-or-empty",
     "Compare what is null with what is empty, as key and as value.",
-    shows="kminilog step null-or-empty --dialect documented",
+    shows="kminilog step null-or-empty --dialect kafka",
 )
 @click.option("--key", metavar="TEXT", default="k", help="Key to compare with.")
 @click.option(

@@ -3,7 +3,7 @@
     alone      decode            valid, unfinished, bad-length, bad-magic or bad-crc
     in a log   check_segment     what `verify` finds, with two messages after the changed one
 
-    the file ends after the message      34 bytes: 34 * 255 changes
+    the file ends after the message      30 bytes: 30 * 255 changes
     letter                               s  valid: no check of the message notices it
                                          n  unfinished: more bytes are needed
                                          l, m, c  bad-length, bad-magic, bad-crc
@@ -24,7 +24,7 @@ from kminilog.course.steps.temporary_partition import temporary_log
 from kminilog.explain.document import ByteRange, Document, Table, Value, WhatIf
 from kminilog.explain.field_layout import FieldBytes, message_fields, split_fields
 from kminilog.explain.script import Script
-from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.message import (
     CRC_END,
     SIZE_END,
@@ -167,7 +167,7 @@ def findings(
 ) -> list[tuple[str, str]]:
     """Return what `verify` finds in a log whose first message has this byte changed.
 
-    >>> findings(KAFKA, None, b"v", 7, 9)
+    >>> findings(DOCUMENTED, None, b"v", 7, 9)
     [('offset-disorder', 'offset 9, expected 0')]
     """
     with temporary_log(dialect, TopicSettings()) as log:
@@ -179,7 +179,7 @@ def findings(
 
 
 def document(
-    dialect: Dialect = KAFKA,
+    dialect: Dialect = DOCUMENTED,
     key: bytes | None = None,
     value: bytes = b"message1",
     at: int | None = None,

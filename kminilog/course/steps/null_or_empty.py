@@ -11,7 +11,7 @@ from kminilog.errors import NullValueError
 from kminilog.explain.document import ByteRange, Document, Table, Value
 from kminilog.explain.field_layout import message_fields, split_fields
 from kminilog.explain.script import Script
-from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.message import Message, decode, encode
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.text import shown
@@ -24,7 +24,7 @@ STEPS = (
 _SHOWN_BYTES = 40
 
 
-def document(dialect: Dialect = KAFKA, key: bytes = b"k", value: bytes = b"v") -> Document:
+def document(dialect: Dialect = DOCUMENTED, key: bytes = b"k", value: bytes = b"v") -> Document:
     """Return the step-through for a dialect; its last table has what comes back.
 
     Raises ValueError for an empty key, and for a key and a value that are too long to show.

@@ -16,9 +16,10 @@ from kminilog.explain.recording import Recording
 from kminilog.explain.script import Script
 from kminilog.explain.stretches import Neighbourhood, Stretch, neighbourhood, read_range
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END
+from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, encode
 
 OK = "ok"
+SAMPLE_OFFSET = 368772
 STEPS = (
     *("An empty file", "The file", "The beginning of a number", "No field"),
     *("The offset", "The size", "The crc", "The magic", "The attributes"),
@@ -26,6 +27,16 @@ STEPS = (
 )
 _SHOWN_BYTES = 4096
 _SHOWN_ROWS = 12
+
+
+def sample(dialect: Dialect) -> bytes:
+    """Return the message of docs/format.md, which is shown without a file.
+
+    >>> from kminilog.format.dialect import DIALECTS
+    >>> {name: len(sample(dialect)) for name, dialect in DIALECTS.items()}
+    {'documented': 31, 'kafka': 35}
+    """
+    return encode(dialect, SAMPLE_OFFSET, b"alice", b"book")
 
 
 def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:

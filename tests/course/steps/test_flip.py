@@ -17,7 +17,7 @@ from kminilog.course.steps.flip import (
     letter_by_crc,
     own_change,
 )
-from kminilog.format.dialect import DIALECTS, KAFKA
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.message import CorruptMessage, Message, decode, encode
 from tests.support.course.steps import oracle
 from tests.support.course.steps.scenes import words_of
@@ -39,12 +39,13 @@ def by_field(table):
     return {row[0]: dict(zip(table.columns[1:], row[1:], strict=True)) for row in table.rows}
 
 
-def test_flip_default_is_the_message_of_a_real_broker():
-    assert document().files[0].data == BROKERS_BYTES
+def test_flip_default_is_the_documented_message_and_the_other_that_of_a_real_broker():
+    assert document().files[0].data == encode(DOCUMENTED, 0, None, b"message1")
+    assert document(KAFKA).files[0].data == BROKERS_BYTES
 
 
 def test_flip_with_the_crc_directly_after_the_size_gives_the_known_figures():
-    found = by_field(document().steps[-2].state.tables[0])  # course.md
+    found = by_field(document(KAFKA).steps[-2].state.tables[0])  # course.md
     wrong = {"unnoticed": 0, "unfinished": 0, "bad-length": 0, "bad-crc": 0}
     assert found == {
         "offset": {"changes": 2040, **wrong, "unnoticed": 2040},
@@ -62,7 +63,7 @@ def test_letter_by_crc_with_a_right_crc_is_what_the_other_checks_say(at, letter)
 
 
 def test_flip_of_each_field_is_noticed_by_the_first_check_that_fails():
-    found = by_field(document().steps[-4].state.tables[0])
+    found = by_field(document(KAFKA).steps[-4].state.tables[0])
     assert found["size"]["unfinished"] == 870
     assert found["size"]["bad-length"] == 150
     assert found["magic"]["bad-magic"] == 255

@@ -10,8 +10,8 @@ from tests.support.course.steps.scenes import NAMES, made, words_of
 
 OTHERS = [
     ("failover", "--switch", "on"),
-    ("flip", "--dialect", "documented", "--at", "11"),
-    ("null-or-empty", "--dialect", "documented"),
+    ("flip", "--dialect", "kafka", "--at", "11"),
+    ("null-or-empty", "--dialect", "kafka"),
     ("rebalance", "--strategy", "cooperative-sticky"),
     ("rebuild-index", "--damage", "missing"),
     ("rebuild-index", "--damage", "short"),

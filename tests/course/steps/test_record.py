@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.cli.step.command import scene_command
 from kminilog.course.steps import entry, record
 from kminilog.explain.document import Document
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -117,9 +118,13 @@ def test_record_of_an_index_says_where_it_is_not_believed():
         assert (final["finding"], final["start"], final["end"]) == ("index-order", start, len(bad))
 
 
-def test_record_without_a_file_is_the_message_of_a_real_broker():
-    values = made("record").final.values
-    assert (values["crc"], values["finding"]) == (0xE97538BC, "ok")
+def test_record_without_a_file_is_the_message_of_the_format_page_in_a_dialect():
+    assert made("record") == scene_command("record").document(["--dialect", "documented"])
+    for name, dialect in NAMED.items():
+        document = scene_command("record").document(["--dialect", name])
+        assert document.files[0].data == encode(dialect, 368772, b"alice", b"book")
+        assert f"{368771 + (name == 'kafka'):020}.log" == document.files[0].name
+        assert document.final.values["finding"] == "ok"
 
 
 def test_record_does_not_call_a_torn_tail_damage(tmp_path):

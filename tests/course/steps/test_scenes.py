@@ -12,6 +12,7 @@ from kminilog.explain.document import compact
 from kminilog.explain.drawing import svg
 from kminilog.explain.page import render_beside
 from kminilog.explain.text import render_short, render_text
+from kminilog.format.dialect import DIALECTS
 from kminilog.pages import PAGE_BYTES
 from tests.support.cli.command_line import CommandLine, assert_one_line, assert_refused
 from tests.support.course.steps.scenes import NAMES, SCHEMA, made
@@ -228,9 +229,9 @@ WRONG = [
     ("murmur2 --beside 'range --member' --html x", "requires an argument"),
     ("find-offset orders-0", "which offset of orders-0?"),
     ("murmur2 --seed 1", "No such option '--seed'"),
-    ("record --dialect kafka", "--dialect is that of a .log"),
-    ("record 00000000000000000000.index --dialect kafka", "--dialect is that of a .log"),
-    ("record --at 34", "the sample has no byte 34: it has bytes 0 to 33"),
+    ("record 00000000000000000000.index --dialect kafka", "--dialect changes nothing here: an"),
+    ("record --at 31", "the sample has no byte 31: it has bytes 0 to 30"),
+    ("record --dialect kafka --at 35", "the sample has no byte 35: it has bytes 0 to 34"),
     ("failover --seed 1", "--seed changes nothing here: nothing is chosen at random"),
     ("failover --switch on --on-failure stop", "--on-failure changes nothing here"),
     ("journey alice:book --seed 1", "--seed changes nothing here: the line has a key"),
@@ -255,6 +256,16 @@ def test_step_takes_a_seed_where_it_can_act_and_nowhere_else():
             for seed in range(3)
         }
         assert len(made_of) > 1, name
+
+
+def test_step_dialect_is_documented_by_default_and_acts_in_every_step_that_takes_it():
+    taking = [n for n in NAMES if "dialect" in {one.name for one in scene_command(n).params}]
+    assert {"record", "null-or-empty", "flip", "torn-tail"} <= set(taking)
+    for name in taking:
+        documented, kafka = (
+            compact(scene_command(name).document(["--dialect", one])) for one in DIALECTS
+        )
+        assert compact(made(name)) == documented != kafka, name
 
 
 def test_step_bad_input_is_one_line(tmp_path, monkeypatch):

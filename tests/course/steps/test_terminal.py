@@ -12,6 +12,7 @@ from fcntl import ioctl
 import pytest
 from rich.console import Console
 
+from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.terminal import BACK, DOWN, NEXT, Viewer
 from tests.support.cli.command_line import PROGRAM, environment
 from tests.support.course.steps.scenes import NAMES, made
@@ -91,11 +92,13 @@ def test_terminal_names_the_thought_behind_a_wrong_answer():
 
 @pytest.mark.parametrize(
     "width, below",
-    [(80, "18  key length    ff ff ff ff"), (50, "26  value         6d 65 73 73 61 67 65 31")],
+    [(80, "18  key length    00 00 00 05"), (50, "22  key           61 6c 69 63 65")],
 )
 def test_terminal_names_fields_in_full_and_does_not_break_their_bytes(width, below):
-    screen = "\n".join(screen_of(viewer_of("record", 10), width, 40))
-    assert "22  value length  00 00 00 08" in screen
+    console = Console(file=io.StringIO(), width=80, height=24, force_terminal=True)
+    document = scene_command("record").document(["--dialect", "kafka"])
+    screen = "\n".join(screen_of(Viewer(document, console, lambda: "q", 11), width, 40))
+    assert "27  value length  00 00 00 04" in screen
     assert below in screen
 
 
