@@ -359,6 +359,9 @@ def test_results_for_gradescope_are_always_there(tmp_path, kind):
     assert ("../../answers.py leads out of its folder" in results["output"]) == (kind == "outside")
     page = (tmp_path / "h/students/student/index.html").read_text()
     assert (says in page) == (kind != "right")
+    assert ("student: a file without its folder; it is left out" in run.err) == (
+        kind == "lone file"
+    )
 
 
 def test_results_page_and_gradebook_have_points_less_what_late_work_lost(tmp_path):
@@ -379,6 +382,14 @@ def test_results_page_and_gradebook_have_points_less_what_late_work_lost(tmp_pat
     assert results["output"] == "Lab 1 came late: 15 % of its points are lost."
     assert "late, lab 1: 15 % lost" in (tmp_path / "h/index.html").read_text()
     assert_one_line(course(*words, "--points-possible"), 2)  # no file to have the row
+
+
+def test_missing_numpy_is_told_since_right_answers_use_it(tmp_path, monkeypatch):
+    handed_in(tmp_path, answers="")
+    words = ("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert "numpy" not in course(*words).err
+    monkeypatch.setattr("kminilog.cli.course.grading.find_spec", lambda name: None)
+    assert "install kminilog[bulk]" in course(*words).err
 
 
 def test_core_counts_the_points_of_the_core_path_alone(tmp_path):

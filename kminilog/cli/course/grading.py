@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -123,6 +124,8 @@ def grade_command(
     """
     if roster is None and (late_percent or grace_minutes):
         raise click.UsageError("--late-percent and --grace need a --roster, which has the times")
+    if find_spec("numpy") is None:
+        complain("numpy is not installed, so answers that use it fail: install kminilog[bulk]")
     if points_possible and not wide_file:
         raise click.UsageError("--points-possible is a row of --wide FILE; name the file")
     rule = LateRule(late_percent, timedelta(minutes=grace_minutes))

@@ -146,8 +146,8 @@ def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) 
 def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
     lab = _lab_of(place)
     if lab is None:
-        where = f"{owner.students[0]}: {place.name}".removesuffix(": ")
-        found.notices.append(f"{where}: of no lab that is here; it is left out")
+        why = f"{place.name}: of no lab that is here" if place.name else "a file without its folder"
+        found.notices.append(f"{owner.students[0]}: {why}; it is left out")
         return
     taken = {(each.student, each.lab): each for each in found.handed_in}
     student = owner.of_lab(lab)
