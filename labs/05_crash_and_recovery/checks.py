@@ -265,6 +265,12 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
         lambda: _pairs(list(due_entries([(5, 60), (2**31 + 4, 2**31 - 1)], 5, 50))),
         [(0, 60), (2**31 - 1, 2**31 - 1)],
     )
+    for position, right in ((50, []), (51, [(1, 51)])):
+        compare.equal(
+            f"list(due_entries([(7, 0), (8, {position})], 7, 50))",
+            lambda at=position: _pairs(list(due_entries([(7, 0), (8, at)], 7, 50))),
+            right,
+        )
     kinds = {type(each).__name__ for each in due_entries([(7, 0), (8, 60)], 7, 50)}
     call, code = "due_entries(2 messages, 7, 50)", "plain-tuple" if kinds == {"tuple"} else None
     compare.holds(kinds == {"IndexEntry"}, call, ", ".join(kinds), "IndexEntry", code)
@@ -276,6 +282,7 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
         (2**31 + 5, 100, "overflow-unnoticed"),
         (6, 2**31, "overflow-unnoticed"),
         (3, 100, "accepts-negative"),
+        (4, 100, "accepts-negative"),
     ):
         compare.refuses(
             f"list(due_entries([({offset}, {position})], 5, 50))",
