@@ -9,7 +9,7 @@ loads its module.
 
 TYPE_CHECKING = False  # typing's, which takes as long to import as all the rest here
 if TYPE_CHECKING:
-    from kminilog.cluster.metadata import ClusterMetadata
+    from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
     from kminilog.cluster.mini_cluster import MiniCluster
     from kminilog.consumer.consumer import Consumer
     from kminilog.consumer.coordinator import Coordinator
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kminilog.format.message import Message
     from kminilog.format.names import TopicPartition
     from kminilog.partitioners.interface import Partitioner
+    from kminilog.producer.interceptors import ProducerInterceptor
     from kminilog.producer.manual_producer import ManualProducer
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer, replicating
@@ -48,8 +49,11 @@ _HOMES = {
     "LogDirWriter": "storage.log_dir.writer",
     "Message": "format.message",
     "MiniCluster": "cluster.mini_cluster",
+    "Node": "cluster.metadata",
+    "PartitionInfo": "cluster.metadata",
     "Partitioner": "partitioners.interface",
     "Producer": "producer.sender",
+    "ProducerInterceptor": "producer.interceptors",
     "ProducerRecord": "producer.record",
     "RecordMetadata": "producer.record",
     "SystemClock": "system",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Node(NamedTuple):
-    """One broker."""
+    """One broker: its id, and the address at which it answers."""
 
     id: int
     host: str = "localhost"
@@ -20,7 +20,11 @@ class Node(NamedTuple):
 
 
 class PartitionInfo(NamedTuple):
-    """The state of one partition; `leader` is None if no replica can lead."""
+    """The state of one partition; `leader` is None if no replica can lead.
+
+    `replicas` are all brokers that have a copy, the preferred leader first. `in_sync_replicas` are
+    those of them that lack nothing committed, `offline_replicas` those that are down.
+    """
 
     topic: str
     partition: int

@@ -28,6 +28,7 @@ OF_OTHERS = {
     "OUT/README.md",
     "favourite.py",
     "my_partitioner.py",
+    "stamp.py",
     "vip.py",
     "answers.py",
     "docs/_build/html",
