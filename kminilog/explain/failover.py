@@ -2,25 +2,33 @@
 
     switch on     messages for a partition without a leader go to one that has a leader
     switch off    they are tried 1 + 3 times, and lost; the sender goes on, or stops
+    replicas      with two or more, a secondary copy (S) becomes the main one (M): no figure of loss
 
 The document is made of what `explain.replays.failover` yields. Its last state has the sums. Source:
 S4.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.explain.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, FailoverSecond
 from kminilog.explain.script import Script
 from kminilog.producer.delivery import DeliveryReport
 
-STEPS = ("Before", "All brokers are up", "Broker 0 is down", "Broker 0 comes back", "In all")
+STEPS = (
+    *("Before", "All brokers are up", "Broker 0 is down", "Broker 0 comes back", "In all"),
+    *("Before, with copies", "A copy takes over", "Broker 0 copies", "In all, with copies"),
+)
 SWITCH = "send.switch.broker.enable"
 _DEAD = 0  # the broker that dies, and the partition that only it has
 
 
 def document(
-    seconds: Iterable[FailoverSecond], *, is_switch_on: bool, plan: FailoverPlan = DEFAULT_PLAN
+    seconds: Sequence[FailoverSecond],
+    *,
+    is_switch_on: bool,
+    plan: FailoverPlan = DEFAULT_PLAN,
+    replicas: int = 1,
 ) -> Document:
     """Return the step-through of a replay with this switch and this plan.
 
@@ -35,9 +43,11 @@ def document(
         is_switch_on=is_switch_on,
         partitions=PARTITIONS,
         plan=plan,
+        replicas=replicas,
     )
+    has_copies = replicas > 1
     told.tell(
-        "Before",
+        "Before, with copies" if has_copies else "Before",
         values={SWITCH: value, "messages each second": plan.rounds * PARTITIONS},
         picture=_picture([], plan),
     )
@@ -46,9 +56,9 @@ def document(
         seen.append(second)
         step, begins = "All brokers are up", second.second == plan.dies_at
         if second.second == plan.returns_at:
-            step, begins = "Broker 0 comes back", True
+            step, begins = "Broker 0 copies" if has_copies else "Broker 0 comes back", True
         elif _is_down(second, plan):
-            step = "Broker 0 is down"
+            step = "A copy takes over" if has_copies else "Broker 0 is down"
         more = {n: arrived - plan.rounds for n, arrived in second.by_partition.items()}
         told.tell(
             step,
@@ -62,7 +72,7 @@ def document(
             stops="stops" in second.event,
         )
     told.tell(
-        "In all",
+        "In all, with copies" if has_copies else "In all",
         values=_sums(seen),
         tables=[_table(seen, has_sum=True)],
         picture=_picture(seen, plan),
@@ -110,6 +120,8 @@ def _table(seen: Sequence[FailoverSecond], *, has_sum: bool = False) -> Table:
 
 def _picture(seen: Sequence[FailoverSecond], plan: FailoverPlan) -> Picture:
     """Return a lane for each broker: how many messages arrived there in each second."""
+    if seen and len(seen[0].replicas.get(_DEAD, ())) > 1:
+        return _picture_of_copies(seen, plan)
     last = len(seen) - 1
     lanes = []
     for number in range(PARTITIONS):
@@ -131,6 +143,25 @@ def _picture(seen: Sequence[FailoverSecond], plan: FailoverPlan) -> Picture:
             bars.append(Bar(place, place + 1, label, style, f"p{number} {place}", row=(0, place)))
         lanes.append(PictureLane(f"broker {number}, p{number}", 0, plan.seconds, tuple(bars)))
     return Picture("Messages that arrived, second by second", tuple(lanes))
+
+
+def _picture_of_copies(seen: Sequence[FailoverSecond], plan: FailoverPlan) -> Picture:
+    """Return a lane for each copy: where it is the main one (M), and where a secondary one (S)."""
+    copies = [(node, p) for p, nodes in seen[0].replicas.items() for node in nodes]
+    lanes = []
+    for node, number in sorted(copies):
+        bars = []
+        for place, one in enumerate(seen):
+            label, style = "S", ""
+            if node == _DEAD and _is_down(one, plan):
+                label, style = "down", "lost"
+            elif one.leaders[number] == node:
+                label = f"M {one.by_partition[number]}"
+                style = "here" if place == len(seen) - 1 else "key"
+            bars.append(Bar(place, place + 1, label, style, f"b{node} p{number} {place}"))
+        lanes.append(PictureLane(f"broker {node}, p{number}", 0, plan.seconds, tuple(bars)))
+    title = "Main copies (M) with the messages that arrived, and secondary copies (S)"
+    return Picture(title, tuple(lanes))
 
 
 def _is_down(second: FailoverSecond, plan: FailoverPlan) -> bool:

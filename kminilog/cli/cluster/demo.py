@@ -78,6 +78,7 @@ def replayed_failovers(
     on_failure: str,
     seed: int,
     partitioner: str = DEFAULT_PARTITIONER,
+    replicas: int = 1,
 ) -> dict[str, list[FailoverSecond]]:
     """Return the seconds of a replay for each switch, "on" or "off"; its files are gone.
 
@@ -93,6 +94,7 @@ def replayed_failovers(
                 is_stopping=on_failure == "stop",
                 chance=chance,
                 partitioner=partitioner,
+                replicas=replicas,
             )
             replays[switch] = list(interruptible(replay))
     if not any(chance.has_acted for chance in chances.values()):

@@ -115,13 +115,22 @@ def buffer_pool(total: int, batch: int) -> Document:
     default="go-on",
     help="What the producer does after it has lost a message.",
 )
-def failover(switch: str, on_failure: str, seed: int) -> Document:
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 4),
+    default=1,
+    metavar="N",
+    help="Copies of each partition: a main one (M), and secondary ones (S).",
+)
+def failover(switch: str, on_failure: str, replicas: int, seed: int) -> Document:
     """Stop one of four brokers and start it again: what arrives where, and what is lost."""
     from kminilog.cli.cluster.demo import replayed_failovers
     from kminilog.explain.failover import document
 
-    ((_, seconds),) = replayed_failovers([switch], on_failure, seed).items()
-    return document(seconds, is_switch_on=switch == "on")
+    if replicas > 1:
+        refuse_given("switch", "a copy leads, so each partition keeps a leader")
+    ((_, seconds),) = replayed_failovers([switch], on_failure, seed, replicas=replicas).items()
+    return document(seconds, is_switch_on=switch == "on", replicas=replicas)
 
 
 @scene(

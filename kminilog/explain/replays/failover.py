@@ -6,11 +6,13 @@ messages for a partition without a leader go to one that has a leader, drawn at 
 message. Without it they are tried 1 + 3 times and lost, or the sender stops. When the broker is
 back, the messages go to their own partitions again. Another partitioner may be given.
 
+With more replicas, a follower on another broker leads while the broker is down: nothing is lost.
+
 The cluster's files are real, its time is simulated. Source: S4, both figures.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +45,8 @@ DEFAULT_PLAN = FailoverPlan()
 class FailoverSecond(NamedTuple):
     """What happened in one second: messages by partition, and the producer's counts.
 
-    `error` is the error of the first lost message of the second.
+    `error` is the error of the first lost message of the second. `leaders` has the broker that
+    leads each partition, if one does, `replicas` all brokers that have a copy of it.
     """
 
     second: int
@@ -51,6 +54,8 @@ class FailoverSecond(NamedTuple):
     by_partition: dict[int, int]
     report: DeliveryReport
     error: str
+    leaders: Mapping[int, int | None] = {}
+    replicas: Mapping[int, tuple[int, ...]] = {}
 
 
 def replay_failover(
@@ -61,6 +66,7 @@ def replay_failover(
     chance: Chance,
     plan: FailoverPlan = DEFAULT_PLAN,
     partitioner: str = DEFAULT_PARTITIONER,
+    replicas: int = 1,
 ) -> Iterator[FailoverSecond]:
     """Yield each second in turn; the cluster's log dirs are made under `path`.
 
@@ -73,15 +79,21 @@ def replay_failover(
         "key.serializer": "integer",
         "value.serializer": "string",
         "send.switch.broker.enable": is_switch_on,
+        "acks": 1 if replicas == 1 else -1,
     }
     with MiniCluster.open(path, brokers=PARTITIONS, clock=clock) as cluster:
-        cluster.create_topic(Topic(TOPIC, PARTITIONS))
+        cluster.create_topic(Topic(TOPIC, PARTITIONS), replicas)
         with ManualProducer(
             cluster, config, clock=clock, chance=chance, alongside=cluster.replicate
         ) as producer:
             for second in range(plan.seconds):
                 event = _event(cluster, second, plan)
                 result = _one_second(producer, second, event, plan.rounds)
+                infos = cluster.metadata().partitions_for_topic(TOPIC)
+                result = result._replace(
+                    leaders={one.partition: one.leader and one.leader.id for one in infos},
+                    replicas={one.partition: tuple(n.id for n in one.replicas) for one in infos},
+                )
                 if is_stopping and result.report.lost:
                     yield result._replace(event=f"{event or 'a message is lost'}, the sender stops")
                     return
