@@ -68,7 +68,7 @@ def test_disguised_copy_is_a_pair_with_both_places(tmp_path):
         path = tmp_path / "in" / student / place["file"]
         lines = path.read_text().splitlines()[place["line"] - 1 : place["last_line"]]
         assert lines[0].startswith(f"def {place['function']}(")
-        assert lines[-1].strip()
+        assert lines[-1].startswith("    ")  # nothing that follows the function
     title, _, row = similar(tmp_path / "in").out.splitlines()
     file = f"{LAB.work_name}/answers.py"
     assert title == f"lab {LAB.number}, ada ({file}) and bob ({file}): 1 function"
