@@ -1,21 +1,17 @@
-"""Checks of lab 9: a Spark job that fills a topic. What it has written is judged by `verify`."""
+"""Checks of lab 9: a commit by hand, and who may commit. The Spark job is judged by `verify`."""
 
-import json
+import os
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import starmap
 from pathlib import Path
-from random import Random
+from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Any
-from zlib import crc32
 
 from kminilog.course.comparing import Comparer
-from kminilog.course.judging.checking import LOG_DIR
-from kminilog.format.hashing import murmur2
-from kminilog.jobs.ingest.job import ingest_with
-from kminilog.jobs.ingest.local_engine import LocalIngest
-from kminilog.jobs.source.description import Source
 from kminilog.partitioners.keyed import murmur2_partition
 
 _PARTITIONS = 3
@@ -29,74 +25,195 @@ def first_win(name: str) -> list[str]:
 
 # ---- 9.1
 
-_FORMULAS: tuple[tuple[str, Callable[[bytes, int], int]], ...] = (
-    ("partition-abs", lambda key, count: abs(murmur2(key)) % count),
-    ("partition-unsigned", lambda key, count: (murmur2(key) & 0xFFFF_FFFF) % count),
-    ("partition-signed-mod", lambda key, count: murmur2(key) % count),
-    ("partition-crc32", lambda key, count: crc32(key) % count),
-    ("builtin-hash", lambda key, count: hash(key) % count),
-    ("empty-as-null", lambda key, count: murmur2_partition(key, count) if key else 0),
-    ("bytes-stripped", lambda key, count: murmur2_partition(key.strip(), count)),
-    ("bytes-as-text", lambda key, count: murmur2_partition(_through_text(key), count)),
-)
+Files = dict[str, str]
+_MONDAY = {"monday.txt": "m1\nm2\n"}
+_STAGED = {"9_0": "t1\n", "10_0": "", "10_1": "t2\nt3\n", "11_1": "t4\n", "11_0": "t4\nt"}
+_OUTPUTS = ["9_0", "10_1", "11_1"]  # in the order of tasks, which is not that of texts
+_OF_OTHER_TASKS = {"0_2": "x1\n", "1_2": "x2\n"}
+_MOST_KILLS = 300
+_NO_STAGING = "no staging"
 
 
-def _through_text(key: bytes) -> bytes:
-    return key.decode("utf-8", "replace").encode()
+def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary, "job")
+        whole = _MONDAY | {"tuesday.txt": _joined(_STAGED, _OUTPUTS)}
+        mistakes = {
+            "takes-each-attempt": _MONDAY | {"tuesday.txt": _joined(_STAGED, sorted(_STAGED))},
+            "joins-by-name": _MONDAY | {"tuesday.txt": _joined(_STAGED, sorted(_OUTPUTS))},
+        }
+        _make(folder, _STAGED, _MONDAY)
+        _compare(compare, commit, folder, _OUTPUTS, whole, "", mistakes)
+
+        _make(folder, _OF_OTHER_TASKS, whole)
+        text = _joined(_OF_OTHER_TASKS, _OF_OTHER_TASKS)
+        mistakes = {"commits-twice": whole | {"tuesday.txt": text}}
+        _compare(compare, commit, folder, [*_OF_OTHER_TASKS], whole, ", done before", mistakes)
+
+        _make(folder, _STAGED, _MONDAY)
+        steps, _ = _run_in_child(commit, folder)
+        for step in sorted({steps * number // _MOST_KILLS for number in range(_MOST_KILLS)}):
+            _make(folder, _STAGED, _MONDAY)
+            _, line = _run_in_child(commit, folder, last=step)
+            seen, when = _visible(folder), f", killed in line {line} (step {step} of {steps})"
+            right = whole if seen == whole else _MONDAY
+            what = f"what readers see{when}"
+            compare.equal(what, partial(_visible, folder), right, {"seen-in-parts": seen})
+            mistakes = {"marked-before-done": _MONDAY, "staging-is-gone": _NO_STAGING}
+            again = f"{when}, called again"
+            _compare(compare, commit, folder, _OUTPUTS, whole, again, mistakes)
 
 
-def precondition_1(key: bytes, partitions: int) -> bool:
-    return partitions >= 1
+def _compare(
+    compare: Comparer,
+    commit: Callable[..., Any],
+    folder: Path,
+    outputs: Sequence[str],
+    right: Files,
+    when: str,
+    mistakes: Mapping[str, Any],
+) -> None:
+    """Compare what readers see after a call, and then what is left in staging."""
+    named = dict(mistakes)
+    text = right["tuesday.txt"]
+    is_there = {*outputs} <= {*_texts(folder / "staging", "*")}
+
+    def seen() -> Any:
+        try:
+            commit(folder, "tuesday", list(outputs))
+        except FileNotFoundError:
+            if is_there:
+                raise
+            return _NO_STAGING
+        files = _visible(folder)
+        if files not in named.values() and len(files.get("tuesday.txt", "")) > len(text):
+            named["commits-twice"] = files  # whatever a part that was written before is
+        return files
+
+    compare.equal(f"what readers see{when}", seen, right, named)
+    left = _texts(folder / "staging", "*")
+    compare.equal(f"what is in staging{when}", lambda: left, {}, {"staging-stays": left})
 
 
-def exercise_1(compare: Comparer, partition_of: Callable[[bytes, int], int]) -> None:
-    long = [b"k07" * count for count in range(2, 20)]
-    odd = [b" k07\n", b"\tk08", b"k09\0 ", b" "]
-    keys = [b"", b"\xff\xfe", *odd, *long, *(b"k%d" % number for number in range(9_976))]
-    cases = [(key, (_PARTITIONS, 7, 50)[number % 3]) for number, key in enumerate(keys, start=1)]
-    cases += [(key, count) for key in long for count in (1, _PARTITIONS, 1_000_003)]
-    calls = [
-        (f"murmur2_partition({key!r}, {count})", partial(partition_of, key, count), right)
-        for key, count in cases
-        for right in [murmur2_partition(key, count)]
-    ]
-    compare.all_equal(calls, [(code, list(starmap(rule, cases))) for code, rule in _FORMULAS])
+def _make(folder: Path, staged: Files, visible: Files) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, files in (("staging", staged), ("visible", visible)):
+        (folder / name).mkdir(parents=True)
+        for file, text in files.items():
+            (folder / name / file).write_text(text)
+
+
+def _joined(files: Files, names: Sequence[str] | Files) -> str:
+    return "".join(files[name] for name in names)
+
+
+def _visible(folder: Path) -> Files:
+    """Return what a reader sees: it takes all files whose names end with .txt."""
+    return _texts(folder / "visible", "*.txt")
+
+
+def _texts(folder: Path, names: str) -> Files:
+    return {path.name: path.read_text() for path in sorted(folder.glob(names))}
+
+
+def _run_in_child(
+    commit: Callable[..., Any], folder: Path, last: int | None = None
+) -> tuple[int, int]:
+    """Run a commit in another process, which dies before step `last`; a step is a line of Python.
+
+    Lines of the standard library count, too. Return how many steps there were, and the last line of
+    the student's own. A process that dies so writes nothing more: not even what its files have in
+    memory.
+    """
+    read_end, write_end = os.pipe()
+    process = os.fork()
+    if process == 0:
+        steps = line = 0
+
+        def end() -> None:
+            os.write(write_end, f"{steps} {line}".encode())
+            os._exit(0)
+
+        def trace(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal steps, line
+            if event == "line":
+                if frame.f_code is getattr(commit, "__code__", None):
+                    line = frame.f_lineno
+                if steps == last:
+                    end()
+                steps += 1
+            return trace
+
+        with suppress(BaseException):
+            sys.settrace(trace)
+            commit(folder, "tuesday", [*_OUTPUTS])
+        sys.settrace(None)
+        end()
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        steps, line = map(int, pipe.read().split())
+    os.waitpid(process, 0)
+    return steps, line
 
 
 # ---- 9.3
 
-_JOBS = ("monday", "tuesday", "wednesday")
+# What happened, who may commit in the end, and what wrong rules say: one rule after the other.
+_CASES: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("", "", {}),
+    ("asks 0_0", "0_0", {}),
+    ("asks 2_1", "2_1", {}),
+    ("asks 0_1, asks 0_2", "0_1", {"last-one-commits": "0_2"}),
+    ("asks 0_1, asks 0_0", "0_1", {"lowest-attempt-commits": "0_0"}),
+    ("asks 0_0, asks 0_1", "0_0", {"zero-is-nobody": "0_1"}),
+    ("asks 0_0, asks 0_0", "0_0", {}),
+    ("asks 10_0, asks 9_0", "9_0 10_0", {"in-order-of-asking": "10_0 9_0"}),
+    ("asks 3_0, asks 1_1, asks 2_0", "1_1 2_0 3_0", {"in-order-of-asking": "3_0 1_1 2_0"}),
+    ("asks 0_0, fails 0_0", "", {"failed-keeps-the-right": "0_0"}),
+    ("asks 0_0, fails 0_0, asks 0_1", "0_1", {"failed-keeps-the-right": "0_0"}),
+    ("asks 0_0, asks 0_1, fails 0_0", "", {"refused-one-waits": "0_1"}),
+    ("asks 0_0, fails 0_1", "0_0", {"any-failure-frees": ""}),
+    ("asks 0_1, fails 0_0, asks 0_2", "0_1", {"any-failure-frees": "0_2"}),
+    ("fails 0_0, asks 0_0", "", {"failed-may-commit": "0_0"}),
+    ("asks 0_1, fails 0_1, asks 0_1", "", {"failed-may-commit": "0_1"}),
+    ("fails 0_0, asks 0_0, asks 0_1", "0_1", {"failed-may-commit": "0_0"}),
+    ("fails 1_0, asks 0_0", "0_0", {"attempts-are-mixed-up": ""}),
+    ("fails 0_1, asks 0_0", "0_0", {"attempts-are-mixed-up": ""}),
+    ("asks 0_0, fails 0_0, asks 0_1, fails 0_0", "0_1", {}),
+)
+# Drawn events. What each rule alone gives is above.
+_DRAWN = (
+    ("asks 10_1, asks 9_2, asks 10_2, asks 8_1, fails 8_2, asks 9_2", "8_1 9_2 10_1"),
+    ("asks 11_0, asks 9_0, asks 9_2, fails 8_2, asks 8_1, asks 9_2, asks 8_1", "8_1 9_0 11_0"),
+    ("asks 11_1, asks 8_0, fails 8_1, asks 11_1, asks 8_0, asks 8_2, asks 8_2", "8_0 11_1"),
+    ("asks 9_1, asks 8_0, fails 8_2, asks 11_2, asks 11_0, asks 9_2, asks 9_0", "8_0 9_1 11_2"),
+    ("fails 8_0, asks 9_2, asks 8_0, fails 11_0, asks 8_2, asks 8_1, asks 10_1", "8_2 9_2 10_1"),
+    ("asks 11_0, fails 8_1, fails 10_0, asks 8_0, asks 11_1, asks 8_1, fails 10_0", "8_0 11_0"),
+    ("fails 8_0, asks 11_1, asks 9_2, fails 8_1, fails 9_0, asks 10_2, asks 9_2", "9_2 10_2 11_1"),
+    ("asks 9_1, fails 10_0, asks 10_2, asks 8_1, asks 9_2, fails 11_2, asks 10_2", "8_1 9_1 10_2"),
+    ("fails 11_1, asks 8_1, fails 9_0, fails 8_0, asks 8_0, asks 11_1, fails 11_0", "8_1"),
+)
 
 
-def write_files(folder: Path, name: str, seed: int) -> None:
-    """Write a log dir that three jobs have filled; the seed says how much each has written."""
-    log_dir, lines = folder / LOG_DIR, folder / "lines.txt"
-    shutil.rmtree(log_dir, ignore_errors=True)
-    chance = Random(seed)
-    for job in _JOBS:
-        count = 100 + chance.randrange(100)
-        text = "".join(f"k{chance.randrange(50)}:{name[:20]} {n}\n" for n in range(count))
-        lines.write_text(text)
-        source = Source((str(lines),), key_regex="^([^:]*):")
-        ingest_with(LocalIngest(), log_dir, source, topic="orders", partitions=3, job_id=job)
-    lines.unlink()
+def exercise_3(compare: Comparer, may_commit: Callable[..., Any]) -> None:
+    for what_happened, right, wrong in (*_CASES, *((*drawn, {}) for drawn in _DRAWN)):
+        events = [_event(words) for words in what_happened.split(", ") if words]
+        call = f"may_commit({events})"
+        mistakes = {code: _attempts(names) for code, names in wrong.items()}
+        compare.equal(call, partial(may_commit, events), _attempts(right), mistakes)
 
 
-def solve_3(folder: Path) -> dict[str, Any]:
-    path = folder / "files" / LOG_DIR / ".manifests" / f"{_JOBS[1]}.json"
-    manifest = json.loads(path.read_text())
-    (part,) = [each for each in manifest["partitions"] if each["partition"] == 1]
-    count = part["next_offset"] - part["first_offset"]
-    return {"FIRST": part["first_offset"], "COUNT": count, "SUM": part["fingerprints"][0][2]}
+def precondition_3(events: Sequence[tuple[str, int, int]]) -> bool:
+    return all(
+        what in ("asks", "fails") and task >= 0 and attempt >= 0 for what, task, attempt in events
+    )
 
 
-def exercise_3(compare: Comparer, constants: dict[str, Any], folder: Path) -> None:
-    right = solve_3(folder)
-    first, count = right["FIRST"], right["COUNT"]
-    wrong = {
-        "FIRST": {"next-not-first": first + count},
-        "COUNT": {"next-not-count": first + count},
-        "SUM": {},
-    }
-    for name, expected in right.items():
-        compare.equal(name, partial(constants.get, name), expected, wrong[name])
+def _event(words: str) -> tuple[str, int, int]:
+    what, name = words.split()
+    return what, *_attempts(name)[0]
+
+
+def _attempts(names: str) -> list[tuple[int, int]]:
+    pairs = [name.split("_") for name in names.split()]
+    return [(int(task), int(attempt)) for task, attempt in pairs]

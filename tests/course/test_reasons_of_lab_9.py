@@ -1,69 +1,72 @@
 """The same as test_reasons, for the exercises of lab 9 without Spark."""
 
-import json
-
 import pytest
 
 from kminilog.course.judging.outcome import ERROR, FAIL
 from tests.support.course.student import start_lab, told
 
-KEYED = """\
-from kminilog.format.hashing import murmur2, to_positive
-def murmur2_partition(key, partitions):
-    {first}
-    return to_positive(murmur2({key})) % {count}
+pytestmark = pytest.mark.processes
+
+COMMIT = """\
+def commit(folder, job_id, outputs):
+    done, staging = folder / "visible" / f"{{job_id}}.txt", folder / "staging"
+    if not done.exists():
+        joined = folder / "joined"
+        joined.write_bytes({joined})
+        {last}
+    {clean}
 """
-RIGHT = {"first": "pass", "key": "key", "count": "partitions"}
-OTHERS = {
-    "always 0": (KEYED.format(**RIGHT | {"count": "1"}), FAIL, None),
-    "one partition too few": (KEYED.format(**RIGHT | {"count": "(partitions - 1)"}), FAIL, None),
-    "the first eight bytes": (KEYED.format(**RIGHT | {"key": "key[:8]"}), FAIL, "pass"),
-    "the characters": (KEYED.format(**RIGHT | {"key": "key.decode().encode()"}), ERROR, "pass"),
-    "no partition of the empty key": (
-        KEYED.format(**RIGHT | {"first": "if not key: return -1"}),
+RIGHT = {
+    "joined": "b''.join((staging / name).read_bytes() for name in outputs)",
+    "last": "joined.rename(done)",
+    "clean": "[path.unlink() for path in staging.iterdir()]",
+}
+COMMITS = {
+    "nothing is joined": (COMMIT.format(**RIGHT | {"joined": "b''"}), FAIL, None),
+    "one output is left out": (
+        COMMIT.format(
+            **RIGHT | {"joined": RIGHT["joined"].replace("in outputs", "in outputs[1:]")}
+        ),
         FAIL,
-        "pass",
+        None,
     ),
-    "absolute value for some": (
-        KEYED.format(**RIGHT | {"first": "if partitions == 7: return abs(murmur2(key)) % 7"}),
+    "copied, not renamed": (
+        COMMIT.format(**RIGHT | {"last": "done.write_bytes(joined.read_bytes())"}),
         FAIL,
-        "partition-abs",
+        "seen-in-parts",
     ),
+    "staging itself is removed": (
+        COMMIT.format(**RIGHT | {"clean": "staging.rmdir()"}),
+        ERROR,
+        None,
+    ),
+    "the earlier job is gone": (
+        COMMIT.format(**RIGHT | {"clean": "(folder / 'visible' / 'monday.txt').unlink()"}),
+        FAIL,
+        None,
+    ),
+}
+CHOICES = {
+    "nobody": ("def may_commit(events): return []", None),
+    "all who ask": (
+        "def may_commit(events): return sorted({e[1:] for e in events if e[0] == 'asks'})",
+        None,
+    ),
+    "lists, not tuples": ("def may_commit(events): return [list(e[1:]) for e in events]", None),
 }
 
 
-@pytest.mark.processes
-@pytest.mark.parametrize(("answer", "status", "once"), OTHERS.values(), ids=OTHERS)
-def test_wrong_partition_gets_no_reason_of_another_one(tmp_path, answer, status, once):
-    assert told(start_lab(tmp_path, number=9), "9.1", answer)[:2] == (status, None), once
+@pytest.mark.parametrize(("answer", "status", "code"), COMMITS.values(), ids=COMMITS)
+def test_wrong_commit_gets_a_reason_only_if_it_is_the_one(tmp_path, answer, status, code):
+    assert told(start_lab(tmp_path, number=9), "9.1", answer)[:2] == (status, code)
 
 
-def test_partition_that_is_the_librarys_fails(tmp_path):
-    answer = (
-        "from kminilog.partitioners import keyed\n"
-        "def murmur2_partition(key, partitions):\n"
-        "    return keyed.murmur2_partition(key, partitions)\n"
-    )
-    told_of = told(start_lab(tmp_path, number=9), "9.1", answer)
-    assert told_of[:2] == (FAIL, "imports-reference")
+def test_commit_that_is_killed_names_the_line_of_the_student(tmp_path):
+    answer = COMMIT.format(**RIGHT | {"last": "done.write_bytes(joined.read_bytes())"})
+    *_, said = told(start_lab(tmp_path, number=9), "9.1", answer)
+    assert "killed in line 6" in said
 
 
-@pytest.mark.processes
-@pytest.mark.parametrize(
-    ("job", "name", "code"),
-    [
-        ("monday", "first_offset", None),
-        ("wednesday", "first_offset", "next-not-first"),
-        ("wednesday", "next_offset", None),
-    ],
-)
-def test_first_offset_of_another_job_has_the_reason_only_if_it_is_the_next_one(
-    tmp_path, job, name, code
-):
-    folder = start_lab(tmp_path, number=9)
-    path = folder.path / "files" / "kminilog-data" / ".manifests" / f"{job}.json"
-    (part,) = [
-        each for each in json.loads(path.read_text())["partitions"] if each["partition"] == 1
-    ]
-    answers = f"FIRST = {part[name]}\nCOUNT = SUM = 0\n"
-    assert told(folder, "9.3", answers)[:2] == (FAIL, code)
+@pytest.mark.parametrize(("answer", "code"), CHOICES.values(), ids=CHOICES)
+def test_wrong_choice_gets_no_reason_of_another_one(tmp_path, answer, code):
+    assert told(start_lab(tmp_path, number=9), "9.3", answer)[1] == code
