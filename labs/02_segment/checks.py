@@ -111,6 +111,25 @@ def exercise_2(compare: Comparer, add: Callable[..., Any]) -> None:
                     folder.mkdir()
                 pair = [Segment(folder, base, dialect, interval) for folder in folders]
                 _compare_adding(compare, add, pair)
+    with tempfile.TemporaryDirectory() as directory:
+        segment = Segment(Path(directory), 0, KAFKA, 60)
+        segment.open()
+        segment.added = growing = Growing([])
+        for offset in range(3):
+            add(segment, offset, bytes(50))
+        what = "a new list, or the old one read"
+        is_cheap = segment.added is growing and not growing.passes
+        compare.holds(is_cheap, "added after add(…)", what, "one more", "added-read-again")
+
+
+class Growing(list[bytes]):
+    """A list that knows how often somebody went through it: to add may cost no more than to add."""
+
+    passes = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.passes += 1
+        return super().__iter__()
 
 
 def _compare_adding(compare: Comparer, add: Callable[..., Any], pair: list[Segment]) -> None:
@@ -309,6 +328,13 @@ OTHER_SETTINGS = TopicSettings(
 )
 
 
+def precondition_3(
+    settings: TopicSettings, size_bytes: int, incoming_bytes: int, entry_count: int, age_ms: int
+) -> bool:
+    """Return whether there is a message, and nothing of the segment is negative."""
+    return incoming_bytes > 0 and min(size_bytes, entry_count, age_ms) >= 0
+
+
 def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
     settings = SETTINGS_OF_CASES
     compare.equal("must_roll(1 of 1000 bytes, 1 more)", lambda: must_roll(settings, **YOUNG), False)
@@ -332,6 +358,15 @@ def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
             _that_roll(library_log.must_roll, OTHER_SETTINGS, changed, values, YOUNG),
             {"ignores-settings": fixed, "index-entry-in-part": [11]},
         )
+    greatest = TopicSettings(segment_bytes=2**31 - 1)
+    facts = YOUNG | {"incoming_bytes": 1000}
+    values = (2**31 - 1001, 2**31 - 1000, 2**31 - 1)
+    compare.equal(
+        "[n if must_roll(n of 2147483647 bytes, 1000 more)]",
+        lambda: _that_roll(must_roll, greatest, "size_bytes", values, facts),
+        [*values[1:]],
+        {"sum-in-int32": []},
+    )
 
 
 def _that_roll(
@@ -379,6 +414,19 @@ def exercise_4(compare: Comparer, next_offset: Callable[..., Any]) -> None:
                 except CorruptLogError:
                     right = str(library_scan.next_offset(segment))
                     compare.holds(False, call, "CorruptLogError", right, "trust-index")
+        _compare_start(compare, next_offset, dialect)
+
+
+def _compare_start(compare: Comparer, next_offset: Callable[..., Any], dialect: Dialect) -> None:
+    """Compare where an answer begins to read: nobody looks at what is before the last entry."""
+    sound = _messages(dialect, 20, 9)
+    with _written(dialect, 20, 9, log=bytes(len(sound[0])) + b"".join(sound[1:])) as segment:
+        call = f"next_offset({dialect.name}, zeros before the last index entry)"
+        try:
+            _compare_next(compare, call, next_offset, segment, {})
+        except CorruptLogError:
+            right = str(library_scan.next_offset(segment))
+            compare.holds(False, call, "CorruptLogError", right, "reads-whole-segment")
 
 
 def _compare_next(
@@ -413,13 +461,17 @@ def _compare_refusal(
     return compare.holds(False, call, what, "CorruptLogError", code)
 
 
-def _compare_files(compare: Comparer, call: str, segment: Segment, before: list[bytes]) -> None:
+def _compare_files(
+    compare: Comparer, call: str, segment: Segment, before: list[tuple[bytes, int]]
+) -> None:
     is_same = _files_of(segment) == before
     compare.holds(is_same, f"the files after {call}", "others", "as before", "changes-files")
 
 
-def _files_of(segment: Segment) -> list[bytes]:
-    return [path.read_bytes() for path in (segment.log_path, segment.index.path)]
+def _files_of(segment: Segment) -> list[tuple[bytes, int]]:
+    """Return what both files hold, and when they were written: retention asks for that."""
+    paths = segment.log_path, segment.index.path
+    return [(path.read_bytes(), path.stat().st_mtime_ns) for path in paths]
 
 
 def _segments_to_reopen() -> Iterator[tuple[Dialect, int, int]]:
@@ -445,6 +497,8 @@ def _written(
             writer.log_path.write_bytes(log)
         if index is not None:
             writer.index.path.write_bytes(index)
+        for path in (writer.log_path, writer.index.path):
+            os.utime(path, (0, 0))
         yield _opened(writer)
 
 
@@ -541,7 +595,7 @@ def exercise_6(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
 
 # ---- 2.10 what retention deletes
 
-NOW_MS = 1_000_000_000
+NOW_MS = 1_000_000_400  # no whole second
 
 
 def _segments(directory: Path, ages_ms: tuple[int, ...], sizes: tuple[int, ...]) -> list[Segment]:
@@ -565,12 +619,22 @@ class Limits(NamedTuple):
     retention_bytes: int
 
 
-def _numbers_expired(case: Limits, expired_segments: Callable[..., Any]) -> list[int]:
+def _numbers_expired(
+    case: Limits, expired_segments: Callable[..., Any], compare: Comparer | None = None
+) -> list[int]:
+    """Return the names of what expires; with `compare`, the list that was given must stay."""
     ages_ms, sizes, retention_ms, retention_bytes = case
     settings = TopicSettings(retention_ms=retention_ms, retention_bytes=retention_bytes)
     with tempfile.TemporaryDirectory() as temporary:
         segments = _segments(Path(temporary), ages_ms, sizes)
-        return [segment.base_offset for segment in expired_segments(segments, settings, NOW_MS)]
+        given = [*segments]
+        found = [segment.base_offset for segment in expired_segments(given, settings, NOW_MS)]
+        if compare:
+            what = f"segments after expired_segments({len(segments)} segments)"
+            got = f"{len(given)} segments"
+            is_same = given == segments
+            compare.holds(is_same, what, got, "the list unchanged", "retain-changes-list")
+        return found
 
 
 def _expired(
@@ -578,7 +642,10 @@ def _expired(
     holes: str = "",
     counts: bool = False,
     at_age: bool = False,
+    seconds: bool = False,
     below: bool = False,
+    above: bool = False,
+    zero_is_none: str = "",
     minus_one: bool = False,
     both: bool = False,
     rules: tuple[str, ...] = ("age", "size"),
@@ -588,9 +655,12 @@ def _expired(
 
     def wrong(segments: list[Segment], settings: TopicSettings, now_ms: int) -> list[Segment]:
         limit_ms, limit_bytes = settings.retention_ms, settings.retention_bytes
+        limit_ms = -1 if "age" in zero_is_none and not limit_ms else limit_ms
+        limit_bytes = -1 if "size" in zero_is_none and not limit_bytes else limit_bytes
         by_age, by_size = [], []
         for segment in segments:
-            age_ms = now_ms - segment.log_path.stat().st_mtime_ns // 1_000_000
+            written_ms = segment.log_path.stat().st_mtime_ns // 1_000_000
+            age_ms = now_ms - (written_ms // 1000 * 1000 if seconds else written_ms)
             if age_ms > limit_ms - at_age and (limit_ms >= 0 or minus_one):
                 by_age.append(segment)
             elif "age" not in holes:
@@ -598,7 +668,7 @@ def _expired(
         rest = sum(segment.file_bytes for segment in segments)
         for segment in segments:
             after = rest - segment.file_bytes
-            is_over = rest > limit_bytes if below else after >= limit_bytes
+            is_over = rest > limit_bytes if below else after - above >= limit_bytes
             if is_over and (limit_bytes >= 0 or minus_one):
                 by_size.append(segment)
                 rest = after
@@ -611,6 +681,13 @@ def _expired(
         return expired[: len(segments) - 1] if spares_last else expired
 
     return wrong
+
+
+def precondition_10(segments: list[Segment], settings: TopicSettings, now_ms: int) -> bool:
+    """Return whether these are segments in order, and each limit is one, or -1."""
+    names = [segment.base_offset for segment in segments]
+    limits = settings.retention_ms, settings.retention_bytes
+    return names == sorted(set(names)) and min(limits) >= -1
 
 
 def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None:
@@ -630,6 +707,11 @@ def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None
         "no limit": Limits(old, equal, -1, -1),
         "1 too old, 2 too many": Limits((50_000, 3, 2, 1), equal, 25_000, 200),
         "3 too old, 1 too many": Limits(old, equal, 25_000, 300),
+        "ages 25.2, 20, 3, 2 s, retention 25": Limits((25_200, 20_000, 3, 2), equal, 25_000, -1),
+        "ages 24.6, 20, 3, 2 s, retention 25": Limits((24_600, 20_000, 3, 2), equal, 25_000, -1),
+        "ages -30, 3, 2, 1 s, retention 25": Limits((-30_000, 3, 2, 1), equal, 25_000, -1),
+        "0, 100, 0, 100 bytes, too old": Limits(old, (0, 100, 0, 100), 10_000, -1),
+        "0, 100, 0, 100 bytes, retention 100": Limits(young, (0, 100, 0, 100), -1, 100),
     }
     readings = (
         ("retain-leaves-holes", _expired(holes="age")),
@@ -639,6 +721,11 @@ def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None
         ("retain-counts", _expired(holes="size", counts=True)),
         ("retain-counts", _expired(holes="age size", counts=True)),
         ("retain-below-bytes", _expired(below=True)),
+        ("retain-above-bytes", _expired(above=True)),
+        ("retain-zero-is-none", _expired(zero_is_none="age")),
+        ("retain-zero-is-none", _expired(zero_is_none="size")),
+        ("retain-zero-is-none", _expired(zero_is_none="age size")),
+        ("retain-in-seconds", _expired(seconds=True)),
         ("retain-minus-one", _expired(minus_one=True)),
         ("retain-at-age", _expired(at_age=True)),
         ("retain-needs-both", _expired(both=True)),
@@ -651,7 +738,7 @@ def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None
         [
             (
                 f"expired_segments({what})",
-                partial(_numbers_expired, case, expired_segments),
+                partial(_numbers_expired, case, expired_segments, compare),
                 _numbers_expired(case, right),
             )
             for what, case in cases.items()

@@ -1,11 +1,12 @@
 # exercise: 4
-# differs: examines everything, and compares the valid bytes with the size of the file.
+# differs: compares the valid bytes with the size of the file; an exception of its own making.
+from kminilog.errors import CorruptLogError
 from kminilog.storage.segment.scan import scan_segment
-from kminilog.storage.segment.segment import damage_error
 
 
 def next_offset(segment):
-    found = scan_segment(segment)
+    found = scan_segment(segment, segment.last_true_entry())
     if found.valid_bytes < segment.file_bytes:
-        raise damage_error(segment, found.valid_bytes, f"fault: {found.reason}")
+        path, at = str(segment.log_path), found.valid_bytes
+        raise CorruptLogError(path, position=at, reason=f"fault: {found.reason}")
     return found.next_offset

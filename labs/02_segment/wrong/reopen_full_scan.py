@@ -1,5 +1,5 @@
 # exercise: 4
-# differs: reads the whole segment, without the index and without scan_segment.
+# reason: reads-whole-segment
 from kminilog.errors import CorruptLogError
 from kminilog.format.message import Message
 

@@ -1,0 +1,17 @@
+# exercise: 10
+# reason: retain-in-seconds
+def expired_segments(segments, settings, now_ms):
+    by_age = []
+    for segment in segments:
+        age_ms = now_ms - int(segment.log_path.stat().st_mtime) * 1000
+        if settings.retention_ms < 0 or age_ms <= settings.retention_ms:
+            break
+        by_age.append(segment)
+    by_size = []
+    rest = sum(segment.file_bytes for segment in segments)
+    for segment in segments:
+        rest -= segment.file_bytes
+        if settings.retention_bytes < 0 or rest < settings.retention_bytes:
+            break
+        by_size.append(segment)
+    return max(by_age, by_size, key=len)
