@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError
 from kminilog.course.material import RIGHT, answers_to, checks_of, exercise_of, lab_of
 from kminilog.course.teaching.proof import solution
 from kminilog.course.work_folder import WorkFolder
 from tests.support.course.student import start_lab, told
 
 README = Catalogue("en").readme(lab_of(10)).read_text()
-CLASSES = re.findall(r"`([a-z-]+)`", README.split("The classes are ")[1].split("```")[0])
+ROWS = README.split("| class | the offset |")[1].split("```")[0].splitlines()
+CLASSES = [name for row in ROWS for name in re.findall(r"`([a-z-]+)`", row.rpartition(" | ")[0])]
 
 
 @pytest.mark.parametrize("name", ["Ada", "Bob", "Chi"])
@@ -23,7 +25,18 @@ def test_ten_damaged_logs_have_the_ten_classes_of_the_readme(tmp_path, name):
     folder = WorkFolder.start(lab_of(10), tmp_path, name)
     found = checks_of(folder.lab)["solve_5"](folder.path)
     assert list(found) == [f"LOG_{number}" for number in range(10)]
-    assert sorted(found.values()) == sorted(CLASSES)
+    assert sorted(kind for kind, _ in found.values()) == sorted(CLASSES)
+
+
+def test_class_alone_or_with_another_offset_is_no_answer(tmp_path):
+    folder = WorkFolder.start(lab_of(10), tmp_path, "Ada")
+    checks = checks_of(folder.lab)
+    right = checks["solve_5"](folder.path)
+    checks["exercise_5"](Comparer(), right, folder.path)
+    kind, offset = right["LOG_3"]
+    for wrong, said in ((kind, WrongKindError), ((kind, offset + 1), DifferenceError)):
+        with pytest.raises(said, match="LOG_3"):
+            checks["exercise_5"](Comparer(), right | {"LOG_3": wrong}, folder.path)
 
 
 @pytest.mark.processes
@@ -78,7 +91,7 @@ def test_commands_of_the_readme_show_what_it_says(tmp_path):
     )
     shown = re.findall(r'^log_\d|"class": "(.*)"', ten, re.MULTILINE)
     right = checks_of(folder.lab)["solve_5"](folder.path)
-    assert [each for each in shown if each] == list(right.values())
+    assert [each for each in shown if each] == [kind for kind, _ in right.values()]
     assert "source 1000 + extra 0 + duplicate 0 = stored 1000 + rejected 0 + missing 0" in ten
     assert ten.splitlines()[-1].startswith("verdict: ok;")
     banner = "kminilog runs on your functions: holds, add_to, partners, concluded;"
