@@ -556,7 +556,7 @@ def test_prompt_without_an_answer_ends_the_command(tmp_path):
 def test_group_without_a_command_names_its_commands():
     run = lab()
     assert run.code == 2
-    assert run.err.startswith("kminilog: name a command of `kminilog lab`: check, hint, list")
+    assert run.err.startswith("kminilog: name a command of `kminilog lab`: check, exam, hint")
 
 
 def test_hints_come_one_more_each_time(tmp_path):
@@ -581,7 +581,7 @@ def test_solution_is_shown_after_a_pass_or_if_it_is_insisted_on(tmp_path):
 @pytest.mark.processes
 def test_function_that_the_library_lacks_is_no_decision_of_the_engine(tmp_path):
     (own, *_) = answers_to(exercise_of("10.6"), RIGHT)
-    start_lab(tmp_path, own.read_text(), number=10)
+    start_lab(tmp_path, starter_with(own.read_text(), 10), number=10)
     told = lab("check", "10.6").out
     assert "  10.6 pass " in told
     assert "The course's own: kminilog lab solution 10.6\n" in told
@@ -1226,9 +1226,9 @@ def test_watch_checks_a_save_that_it_has_seen_without_waiting_again(folder, monk
         events.append("waits")
         folder.answers_path.write_text(HEADER)
 
-    def checked(*words: Any) -> list[ExerciseOutcome]:
+    def checked(*words: Any, **named: Any) -> list[ExerciseOutcome]:
         events.append("checks")
-        return check(*words)
+        return check(*words, **named)
 
     monkeypatch.setattr(judging, "time", SimpleNamespace(sleep=save))
     monkeypatch.setattr(judging, "check", checked)
