@@ -59,6 +59,12 @@ def section_of(name: str, anchor: str) -> str:
     return re.split(rf"\n#{{1,{len(level)}}} ", rest)[0]
 
 
+def beginning_of(name: str, anchor: str) -> str:
+    """The text that a link leads to: a section, or a page up to its first one."""
+    text = section_of(name, anchor)
+    return text if anchor else text.split("\n## ")[0]
+
+
 def test_sources_page_links_lead_to_the_names_that_a_row_is_about():
     missing = []
     for section, about, pages, *_ in ROWS:
@@ -88,6 +94,7 @@ def test_sources_page_says_where_each_picture_of_the_documents_is():
     for command in commands:
         exists(command)
     assert len(links) == len(rows) == len(commands)
+    assert [link for link in links if "](pictures/" not in beginning_of(*link)] == []
 
 
 def exists(text: str) -> None:
@@ -98,8 +105,9 @@ def exists(text: str) -> None:
         if word.startswith("--"):
             options = {opt for param in command.get_params(context) for opt in param.opts}
             assert word in options, text
-        else:
-            assert isinstance(command, click.Group), text
+        elif isinstance(command, click.Group):
             found = command.get_command(context, word)
             assert found, text
             command = found
+        else:  # the value of an option
+            assert "--" in text, text

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.cli.step.command import scene_command
 from kminilog.explain.failover import document
 from kminilog.explain.replays.failover import (
     DEFAULT_PLAN,
@@ -97,6 +98,26 @@ def test_step_failover_takes_the_options_of_the_replay(tmp_path):
     options = ["--switch", "off", "--on-failure", "stop"]
     stopped = run.ok("step", "failover", *options, "--json").document
     assert stopped["steps"][-1]["state"]["values"]["acknowledged"] == 30
+
+
+@pytest.mark.parametrize("replicas", [2, 3, 4])
+def test_step_failover_with_copies_loses_nothing_and_draws_main_and_secondary_ones(replicas):
+    document = scene_command("failover").document(["--replicas", str(replicas)])
+    assert document.final.values["acknowledged"] == 9 * 8
+    assert document.final.values["lost"] == 0
+    assert [right(ask) for ask in asked(document)] == ["8", "broker 1"]
+    lanes = document.final.picture.lanes
+    assert len(lanes) == PARTITIONS * replicas
+    for number in range(PARTITIONS):
+        copies = [lane for lane in lanes if lane.name.endswith(f", p{number}")]
+        for second in range(9):
+            labels = sorted(lane.bars[second].label for lane in copies)
+            main = [label for label in labels if label.startswith("M")]
+            dead = [lane.name for lane in copies if lane.bars[second].label == "down"]
+            assert main == ["M 2"]
+            assert set(labels) <= {"M 2", "S", "down"}
+            has_copy = any(lane.name.startswith("broker 0") for lane in copies)
+            assert bool(dead) == (has_copy and 3 <= second < 6)
 
 
 @pytest.mark.parametrize("seed", range(40))

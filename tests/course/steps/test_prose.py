@@ -10,6 +10,7 @@ from tests.support.course.steps.scenes import NAMES, made, words_of
 
 OTHERS = [
     ("failover", "--switch", "on"),
+    ("failover", "--replicas", "2"),
     ("flip", "--dialect", "kafka", "--at", "11"),
     ("null-or-empty", "--dialect", "kafka"),
     ("rebalance", "--strategy", "cooperative-sticky"),

@@ -234,6 +234,8 @@ WRONG = [
     ("record --dialect kafka --at 35", "the sample has no byte 35: it has bytes 0 to 34"),
     ("failover --seed 1", "--seed changes nothing here: nothing is chosen at random"),
     ("failover --switch on --on-failure stop", "--on-failure changes nothing here"),
+    ("failover --replicas 2 --switch on", "--switch changes nothing here: a copy leads"),
+    ("failover --replicas 2 --on-failure stop", "--on-failure changes nothing here"),
     ("journey alice:book --seed 1", "--seed changes nothing here: the line has a key"),
     ("journey book --partitions 1 --seed 1", "--seed changes nothing here: the topic has one"),
     ("sticky --partitions 1 --seed 1", "--seed changes nothing here: there is one partition"),
