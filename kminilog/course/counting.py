@@ -32,4 +32,5 @@ class CountedBytes(bytes):
         return CountedBytes(found, self.copied)
 
     def __bytes__(self) -> bytes:
-        return self[:]  # which counts
+        copy: bytes = self[:]  # which counts
+        return copy
