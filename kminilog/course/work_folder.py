@@ -82,7 +82,7 @@ class WorkFolder:
     ) -> Self:
         """Make the folder in `directory`; FolderExistsError if it is there.
 
-        `language` is that of its README.md.
+        `language` is that of its README.md, and of the titles in its answers.py.
         """
         path = directory / lab.work_name
         if path.exists():
@@ -95,7 +95,7 @@ class WorkFolder:
         for file in (Catalogue(language).readme(lab), lab.folder / "checks.py"):
             with naming(path / file.name):
                 shutil.copyfile(file, path / file.name)
-        folder._put_starter()
+        folder._put_starter(language)
         folder.write_given_files(path)
         folder.save()
         return folder
@@ -198,17 +198,26 @@ class WorkFolder:
             self.progress.get("exam", {}).pop("passed", None)
         self.save()
 
-    def _put_starter(self) -> None:
+    def _put_starter(self, language: str) -> None:
+        """Write the starter, which is English; its titles are those of the language."""
+        text = (self.lab.folder / "starter.py").read_text(encoding="utf-8")
+        english, ours = Catalogue(DEFAULT_LANGUAGE), Catalogue(language)
+        for each in self.lab.exercises:
+            title, own_title = english.texts(each).title, ours.texts(each).title
+            text = text.replace(f"# {each.id}  {title}\n", f"# {each.id}  {own_title}\n")
+        if language != DEFAULT_LANGUAGE:
+            about = ours.say("answers-are", lab=self.lab.number, title=ours.title(self.lab))
+            text = f'"""{about}"""\n' + text.partition("\n")[2]
         with naming(self.answers_path):
-            shutil.copyfile(self.lab.folder / "starter.py", self.answers_path)
+            self.answers_path.write_text(text, encoding="utf-8")
 
-    def reset_all(self) -> Path | None:
+    def reset_all(self, language: str = DEFAULT_LANGUAGE) -> Path | None:
         """Put the starter back in the place of the answers, and forget what was done but the name.
 
         Returns the backup of the old file; None if there was none.
         """
         backup = self._back_up()
-        self._put_starter()
+        self._put_starter(language)
         self.write_given_files(self.path)
         self.progress = self._fresh_progress(self.progress["name"], self.seed)
         self.save()

@@ -272,6 +272,18 @@ def test_unknown_language_of_the_environment_is_refused(monkeypatch):
     assert_one_line(lab("list"), 2, "'fr' is not one of 'en', 'zh'")
 
 
+@pytest.mark.parametrize("number", [each.number for each in all_labs()])
+def test_start_and_reset_write_titles_of_answers_in_the_language(number):
+    for command in (("start", str(number)), ("reset", str(number))):
+        lab(*command, "--language", "zh")
+        answers = Path(lab_of(number).work_name, "answers.py").read_text(encoding="utf-8")
+        assert answers.startswith(f'"""实验 {number}，')
+        compile(answers, "answers.py", "exec")
+        titles = re.findall(r"^# \d+\.\d+  (.*)$", answers, re.MULTILINE)
+        assert titles
+        assert [title for title in titles if not re.search("[\u4e00-\u9fff]|^murmur2", title)] == []
+
+
 @pytest.mark.parametrize(
     ("locale", "word"), [("zh_CN.UTF-8", "实验"), ("de_DE.UTF-8", "title"), ("C", "title")]
 )

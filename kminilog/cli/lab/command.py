@@ -146,7 +146,7 @@ def reset(what: str | None, is_all: bool, catalogue: Catalogue) -> None:
         write_line(catalogue.say("no-progress"))
     for lab in labs:
         folder = folder_of(lab)
-        _say_reset(folder.answers_path, folder.reset_all(), catalogue)
+        _say_reset(folder.answers_path, folder.reset_all(catalogue.language), catalogue)
 
 
 def _reset_one(exercise: Exercise, catalogue: Catalogue) -> None:
