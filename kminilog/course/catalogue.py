@@ -11,7 +11,7 @@ English. Source: ours.
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from kminilog.course.comparing import (
     shortened_error,
 )
 from kminilog.course.material import Exercise, Lab, MaterialError, beside_labs, lab_of
+from kminilog.text import columns
 
 DEFAULT_LANGUAGE = "en"
 _ARGUMENT = re.compile(r"\([^…]")  # something of it is left
@@ -108,9 +109,23 @@ class Catalogue:
         """Return the title of a lab."""
         return str(self._of_lab(lab, "title"))
 
-    def first_win(self, lab: Lab, name: str) -> str:
-        """Return the sentence above what the lab's `first_win` makes of the student's name."""
-        return str(self._of_lab(lab, "first-win")).format(name=name)
+    def first_win(self, lab: Lab, name: str, lines: Iterable[str]) -> list[str]:
+        """Return a sentence, and below it what the lab's `first_win` makes of the student's name.
+
+        Its English words are translated, but not those of the name. Columns stay where they are.
+        """
+        words = {**_part(self.language, "first-win"), name: name}
+        longest_first = sorted(filter(None, words), key=len, reverse=True)
+        pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in longest_first)
+
+        def translated(found: re.Match[str]) -> str:
+            own, blanks = str(words[found[1]]), found[2]
+            if len(blanks) > 1:
+                blanks = " " * max(2, columns(found[0]) - columns(own))
+            return own + blanks
+
+        told = [re.sub(f"({pattern})( *)", translated, line) if pattern else line for line in lines]
+        return [str(self._of_lab(lab, "first-win")).format(name=name), "", *told]
 
     def texts(self, exercise: Exercise) -> ExerciseTexts:
         """Return what an exercise says; all in English if this language lacks it."""

@@ -1,5 +1,6 @@
 """Each lab begins with something of its own subject that is made of the student's name."""
 
+import re
 import shutil
 
 import pytest
@@ -7,7 +8,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.course import material
-from kminilog.course.catalogue import languages
+from kminilog.course.catalogue import Catalogue, languages
 from kminilog.course.material import all_labs, checks_of
 
 NAMES = ("Ada", "Grace Hopper", "张伟", "", ".", "a/b\\n", "bob", "x" * 300)
@@ -31,7 +32,10 @@ def test_start_shows_the_first_win_of_its_own_lab_in_both_languages(tmp_path):
             done = CliRunner().invoke(main, [*arguments, "--language", language])
             assert done.exit_code == 0, done.output
             assert "Ada" in done.output.splitlines()[2]
-            assert f"  {checks_of(lab)['first_win']('Ada')[0]}\n" in done.output
+            made = checks_of(lab)["first_win"]("Ada")
+            first = Catalogue(language).first_win(lab, "Ada", made)[2]
+            assert language != "en" or first == made[0]
+            assert f"  {first}\n" in done.output
             seen.add(done.output.splitlines()[2])
     assert len(seen) == 2 * len(all_labs())
 
@@ -49,3 +53,18 @@ def test_lab_without_a_first_win_starts_all_the_same(tmp_path, monkeypatch):
         material._labs_in.cache_clear()
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[2].startswith("Now go there: ")
+
+
+@pytest.mark.parametrize(
+    "lab", [each for each in all_labs() if each.number not in (9, 10)], ids=str
+)
+def test_first_win_in_chinese_has_no_english_words_but_terms_and_keeps_the_name(lab):
+    lines = checks_of(lab)["first_win"]("Ada")
+    sentence, _, *told = Catalogue("zh").first_win(lab, "Ada", lines)
+    assert "Ada" in sentence
+    assert len(told) == len(lines)
+    left = set(re.findall(r"\b[a-z]{4,}\b", " ".join(told)))
+    terms = {"offset", "size", "magic", "attributes", "length", "value", "relative", "position"}
+    assert left <= terms | {"orders", "carol", "index", "murmur2", "to_positive", "leader"}
+    of_a_word = Catalogue("zh").first_win(lab, "byte", ["byte  bytes"])[2:]
+    assert of_a_word == ["byte  字节"]

@@ -118,10 +118,8 @@ def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalog
     write_line()
     who = str(folder.progress["name"])
     if first_win := checks_of(folder.lab).get("first_win"):
-        write_line(catalogue.first_win(folder.lab, who))
-        write_line()
-        write_lines(f"  {line}" for line in first_win(who))
-        write_line()
+        sentence, *lines = catalogue.first_win(folder.lab, who, first_win(who))
+        write_lines([sentence, *(f"  {line}".rstrip() for line in lines), ""])
     first = folder.lab.graded[0]
     write_line(catalogue.say("go-there", folder=shlex.quote(path)))
     write_line(catalogue.say("start-readme"))
