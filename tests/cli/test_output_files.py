@@ -84,7 +84,7 @@ def test_commands_with_several_outputs_are_those_that_the_next_tests_try():
     }
     assert found == {
         "verify": {"--report", "--junit", "--findings"},
-        "course grade": {"--csv", "--html"},
+        "course grade": {"--csv", "--wide", "--html"},
         **{path: set(options) for path, options in scenes.items()},
     }
 
@@ -97,6 +97,7 @@ SAME = [
     ("step murmur2", "--svg out --html out/murmur2-01.svg", "--svg"),
     ("step murmur2", "--html linked/murmur2-01.svg --svg out", "--html"),
     ("course grade submissions", "--csv out/index.html --html out", "--csv"),
+    ("course grade submissions", "--csv out.csv --wide out.csv", "--csv"),
 ]
 
 
