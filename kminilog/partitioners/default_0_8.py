@@ -93,25 +93,31 @@ class Default08(Partitioner):
         cluster: ClusterMetadata,
     ) -> int:
         """Return the partition of a record; raises as the module's table says."""
+        chosen = self.before_switch(topic, key, cluster, self._clock.now_ms())
+        check_partition(topic, chosen, cluster)
+        if self._is_switch_on and cluster.leader_for(topic, chosen) is None:
+            return self._random_available(topic, cluster)
+        return chosen
+
+    def before_switch(self, topic: str, key: Any, cluster: ClusterMetadata, now_ms: int) -> int:
+        """Return the partition of a key, or the cached one of a record without a key.
+
+        Forgets what is cached, for all topics, when it is older than the interval. Raises
+        UnknownTopicOrPartitionError, and LeaderNotAvailableError if a draw finds no leader.
+        """
         number_of_partitions = len(partitions_of(topic, cluster))
-        now_ms = self._clock.now_ms()
         if self._refreshed_ms is None:
             self._refreshed_ms = now_ms
         if 0 <= self._refresh_interval_ms < now_ms - self._refreshed_ms:
             self._refreshed_ms = now_ms
             self._cached.clear()
-        if key is None:
-            # A cached partition without leader is answered too: sending to it fails, and what
-            # follows a failure is a refresh, which empties the cache.
-            if topic not in self._cached:
-                self._cached[topic] = self._random_available(topic, cluster)
-            chosen = self._cached[topic]
-        else:
-            chosen = self._key_partitioner.partition(key, number_of_partitions)
-        check_partition(topic, chosen, cluster)
-        if self._is_switch_on and cluster.leader_for(topic, chosen) is None:
-            return self._random_available(topic, cluster)
-        return chosen
+        if key is not None:
+            return self._key_partitioner.partition(key, number_of_partitions)
+        # A cached partition without leader is answered too: sending to it fails, and what
+        # follows a failure is a refresh, which empties the cache.
+        if topic not in self._cached:
+            self._cached[topic] = self._random_available(topic, cluster)
+        return self._cached[topic]
 
     def on_metadata_refresh(self) -> None:
         """Forget the cached partitions of all topics."""

@@ -1,4 +1,4 @@
-"""The documents' custom partitioners, as classes to name in `partitioner.class`.
+"""Custom partitioners, those of the documents and two more, to name in `partitioner.class`.
 
 `AlwaysTwo` is written for the old interface. `DocumentedExample` is written for the new
 one and has four faults, kept as a lesson; `CorrectedExample` is what it meant:
@@ -11,6 +11,9 @@ one and has four faults, kept as a lesson; `CorrectedExample` is what it meant:
 `ByTime` places a record by the time when it was created. S0 names this as a possibility, but the
 arguments of `partition` do not have the time: the hook `on_timestamp` does.
 
+`ByCustomer08` and `ByCustomer` are one rule in both interfaces: the orders of a customer stay
+together. The old one gets key objects only, and never a record without a key.
+
 Source: S1 6, S0 2 and 3.
 """
 
@@ -20,6 +23,9 @@ from typing import Any
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2, to_int32, to_positive
 from kminilog.format.java_hashing import java_remainder
+from kminilog.partitioners.default_0_8 import HashCodePartitioner
+from kminilog.partitioners.interface import partitions_of
+from kminilog.partitioners.keyed import murmur2_partition
 
 
 class AlwaysTwo:
@@ -146,3 +152,49 @@ class ByTime:
         if self._at_ms is None:
             raise ValueError("these records have no time")
         return self._at_ms // self.period_ms % len(cluster.partitions_for_topic(topic))
+
+
+class ByCustomer08:
+    """Keys `customer:order`: all orders of a customer in one partition; the interface of 0.8.
+
+    >>> by_customer = ByCustomer08({"default-0.8.abs": "mask"})
+    >>> [by_customer.partition(key, 7) for key in ("alice:1", "alice:2:b", "alice", "bob:1")]
+    [6, 6, 6, 4]
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self._by_hash_code = HashCodePartitioner(properties)
+
+    def partition(self, key: str, number_of_partitions: int) -> int:
+        """Return the partition of the customer, by the rule of 0.8."""
+        customer, _, _ = key.partition(":")
+        return self._by_hash_code.partition(customer, number_of_partitions)
+
+
+class ByCustomer:
+    """Keys `customer:order`: all orders of a customer in one partition; the interface of 0.9.
+
+    >>> cluster = ClusterMetadata.of_one_topic("orders", range(7), [0, 1])
+    >>> keys = [b"alice:1", b"alice:2:b", b"alice", b"bob:1", None]
+    >>> [ByCustomer().partition("orders", key, key, None, None, cluster) for key in keys]
+    [1, 1, 1, 5, 2]
+    """
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return the partition of the customer, by murmur2.
+
+        Without a key, the first available one in the order of the metadata, or the first of all.
+        """
+        every = partitions_of(topic, cluster)
+        if key_bytes is None:
+            return (cluster.available_partitions_for_topic(topic) or every)[0].partition
+        customer, _, _ = key_bytes.partition(b":")
+        return murmur2_partition(customer, len(every))
