@@ -9,15 +9,18 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
+from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.course.comparing import Comparer
 from kminilog.course.counting import CountedBytes
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.format import hashing as library
 from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import to_int32
+from kminilog.format.java_hashing import ABS_RULES, java_bytes_hash, java_string_hash
 from kminilog.format.message import Message, encode, scan
 from kminilog.partitioners.built_in import BuiltIn
+from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.default_2_4 import Default24
 from kminilog.partitioners.keyed_rules import hash_code_partition
 from kminilog.partitioners.sticky import StickyPartitionCache
@@ -935,3 +938,380 @@ def exercise_7(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
     }
     for name, value in solve_7(folder).items():
         compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))
+
+
+# ---- 6.13
+
+TEXTS = ("TT0124", "order4", "hello", "", "k1", "customer-4711", "gr\u00f6\u00dfe", "\u952e")
+TEXTS += ("polygenelubricants", "key \U0001f511 and lock", "x" * 2000)
+ABS = "default-0.8.abs"
+
+
+def precondition_13(properties: Any) -> bool:
+    """Tell if the settings name one of the two rules."""
+    return properties[ABS] in ABS_RULES
+
+
+def _hash_code(units: Sequence[int], start: int = 0, factor: int = 31) -> int:
+    """Return `factor * h + unit` over some units, of any size; Java keeps the lowest 32 bits."""
+    return reduce(lambda h, unit: factor * h + unit, units, start)
+
+
+def exercise_13(compare: Comparer, hash_code: Callable[..., Any]) -> None:
+    for rule, make_positive in ABS_RULES.items():
+        cases = [(text, n) for n in (15, 7) for text in TEXTS]
+        calls = [f"partition({text[:20]!r}, {n}), rule {rule}" for text, n in cases]
+        gives = [partial(_placed_by, hash_code, rule, *case) for case in cases]
+
+        def of(
+            number: Callable[[str], int],
+            cases: Sequence[tuple[str, int]] = cases,
+            make_positive: Callable[[int], int] = make_positive,
+        ) -> list[int]:
+            """Return where a number, made positive, places all texts."""
+            return [make_positive(number(text)) % n for text, n in cases]
+
+        codes = [(java_string_hash(text), n) for text, n in cases]
+        readings = [
+            ("hash-code-of-bytes", of(lambda text: to_int32(_hash_code(text.encode())))),
+            ("hash-code-of-bytes", of(lambda text: java_bytes_hash(text.encode()))),
+            ("hash-code-of-code-points", of(lambda text: to_int32(_hash_code([*map(ord, text)])))),
+            ("hash-code-starts-at-one", of(lambda text: to_int32(_hash_code(_units(text), 1)))),
+            ("murmur2-in-0-8", of(lambda text: library.murmur2(text.encode()))),
+            ("never-wraps", [_hash_code(_units(text)) % n for text, n in cases]),
+            ("partition-unsigned", [(h & 0xFFFFFFFF) % n for h, n in codes]),
+            ("partition-signed-mod", [h % n for h, n in codes]),
+            ("partition-signed-mod", [-(-h % n) if h < 0 else h % n for h, n in codes]),
+            ("builtin-hash", [hash(text) % n for text, n in cases]),
+            ("builtin-hash", [abs(hash(text)) % n for text, n in cases]),
+            ("builtin-hash", [(hash(text) & 0x7FFFFFFF) % n for text, n in cases]),
+        ]
+        if rule == "mask":
+            readings += [("partition-abs", [abs(h) % n for h, n in codes])]
+            readings += [("partition-abs", [ABS_RULES["abs"](h) % n for h, n in codes])]
+        else:
+            readings += [("abs-of-the-least", [abs(h) % n for h, n in codes])]
+            readings += [("ignores-abs-rule", [(h & 0x7FFFFFFF) % n for h, n in codes])]
+        compare.all_equal(
+            list(zip(calls, gives, of(java_string_hash), strict=True)),
+            readings,
+        )
+
+
+def _units(text: str) -> list[int]:
+    """Return the UTF-16 code units of a text: Java's char."""
+    data = text.encode("utf-16-be")
+    return [int.from_bytes(data[place : place + 2]) for place in range(0, len(data), 2)]
+
+
+def _placed_by(make: Callable[..., Any], rule: str, key: str, partitions: int) -> Any:
+    return make({ABS: rule}).partition(key, partitions)
+
+
+# ---- 6.14
+
+
+class _InTurn:
+    """Chance that draws the places in turn, so that each draw is seen."""
+
+    def __init__(self, first: int) -> None:
+        self._next = first
+
+    def randrange(self, stop: int) -> int:
+        self._next += 1
+        return (self._next - 1) % stop
+
+
+REFRESH = "refresh"  # in a plan: the metadata was asked for again
+MINUTES_10 = 600_000
+Ask = tuple[int, str, str | None]  # the time, the topic, the key
+LOSES_LEADER = "loses leader"  # in a plan: partition 1 of orders is down now
+CACHE_PLANS: tuple[tuple[str, int, int, Sequence[Ask]], ...] = (
+    # What, which partition is drawn first, the interval, and what is asked when.
+    ("6 records at once", 1, MINUTES_10, [(9, TOPIC, None)] * 6),
+    ("the first draw gives 0", 0, MINUTES_10, [(9, TOPIC, None)] * 3),
+    (
+        "records at 0, 600000, 600001, 600002, 1200001, 1200002 ms",
+        1,
+        MINUTES_10,
+        [(at, TOPIC, None) for at in (0, 600_000, 600_001, 600_002, 1_200_001, 1_200_002)],
+    ),
+    ("the interval is -1", 1, -1, [(at, TOPIC, None) for at in (0, 1, MINUTES_10, 10**12)]),
+    ("the interval is 0", 1, 0, [(at, TOPIC, None) for at in (5, 5, 6, 6, 7)]),
+    (
+        "two topics",
+        1,
+        MINUTES_10,
+        [(at, topic, None) for at in (7, 9, 700_000) for topic in (TOPIC, OTHER)],
+    ),
+    (
+        "a key after 10 minutes, none before and after",
+        1,
+        MINUTES_10,
+        [
+            (7, TOPIC, None),
+            (600_008, TOPIC, "hello"),
+            (600_020, TOPIC, None),
+            (1_200_009, TOPIC, None),
+        ],
+    ),
+    ("an empty key, none, a key", 1, 60, [(9, TOPIC, key) for key in ("", None, "hello", "")]),
+    ("none, 1 goes down, none", 1, MINUTES_10, [(9, TOPIC, None), (9, LOSES_LEADER, None)] * 2),
+    (
+        "the metadata is asked for again",
+        1,
+        MINUTES_10,
+        [(9, TOPIC, None), (10, REFRESH, None), (11, TOPIC, None), (12, TOPIC, None)],
+    ),
+)
+
+
+def _chosen(method: Any, first: int, interval: int, asks: Sequence[Ask]) -> list[Any]:
+    """Return what a method answers to all that is asked of one partitioner."""
+    chooser = type("Mine", (Default08,), {"before_switch": method})(
+        _InTurn(first),  # type: ignore[arg-type]
+        ManualClock(),
+    )
+    chooser.configure(_settings_0_8(interval))
+    up = _topics(**{TOPIC: 4, OTHER: 4})
+    found = []
+    for at, topic, key in asks:
+        if topic == REFRESH:
+            chooser.on_metadata_refresh()
+        elif topic == LOSES_LEADER:
+            found.append(chooser.before_switch(TOPIC, key, _cluster_of(4, [1]), at))
+        else:
+            found.append(chooser.before_switch(topic, key, up, at))
+    return found
+
+
+def _settings_0_8(interval: int) -> dict[str, Any]:
+    switch, refresh = "send.switch.broker.enable", "topic.metadata.refresh.interval.ms"
+    return {ABS: "mask", switch: False, refresh: interval}
+
+
+def _kept_until(
+    first: int,
+    interval: int,
+    asks: Sequence[Ask],
+    *,
+    keeps: bool = True,
+    least: int = 1,
+    expires: bool = True,
+    is_signed: bool = True,
+    notes: bool = True,
+    all_topics: bool = True,
+    shared: bool = False,
+    keys_count: bool = True,
+    looks: bool = False,
+    empty_is_key: bool = True,
+    zero_counts: bool = True,
+) -> list[int]:
+    """Return the answers of a rule that is right but for one thing."""
+    kept: dict[str, int] = {}
+    since, draws, answers = asks[0][0], count(first), []
+    for at, asked, key in asks:
+        if asked == REFRESH:
+            kept.clear()
+            continue
+        down = 1 if asked == LOSES_LEADER else None
+        topic = TOPIC if asked == LOSES_LEADER else asked
+        has_key = key is not None and (empty_is_key or key != "")
+        is_over = at - since >= interval + least and (interval >= 0 or not is_signed)
+        if is_over and expires and (keys_count or not has_key):
+            since = at if notes else since
+            kept = {} if all_topics else {each: kept[each] for each in kept if each != topic}
+        if has_key:
+            answers.append(hash_code_partition(str(key).encode(), 4))
+            continue
+        place = "" if shared else topic
+        is_there = keeps and place in kept and (zero_counts or kept[place] != 0)
+        if not is_there or (looks and kept[place] == down):
+            up = [number for number in range(4) if number != down]
+            kept[place] = up[next(draws) % len(up)]
+        answers.append(kept[place])
+    return answers
+
+
+CACHE_READINGS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("cached-draws-always", {"keeps": False}),
+    ("cached-too-short", {"least": 0}),
+    ("cached-for-ever", {"expires": False}),
+    ("cached-minus-one-expires", {"is_signed": False}),
+    ("cached-time-not-noted", {"notes": False}),
+    ("cached-forgets-one-topic", {"all_topics": False}),
+    ("cached-for-all-topics", {"shared": True}),
+    ("cached-keys-do-not-count", {"keys_count": False}),
+    ("cached-looks-at-leader", {"looks": True}),
+    ("empty-as-null", {"empty_is_key": False}),
+    ("zero-is-falsy", {"zero_counts": False}),
+)
+
+
+def precondition_14(self: Any, topic: str, key: Any, cluster: ClusterMetadata, now_ms: int) -> bool:
+    """Tell if time does not go back, and the key has a hash code: it is a text, or None."""
+    is_later = self._refreshed_ms is None or now_ms >= self._refreshed_ms
+    return is_later and (key is None or isinstance(key, str))
+
+
+def exercise_14(compare: Comparer, before_switch: Callable[..., Any]) -> None:
+    calls = [f"before_switch, {what}" for what, *_ in CACHE_PLANS]
+    gives = [partial(_chosen, before_switch, *plan) for _, *plan in CACHE_PLANS]
+
+    right = [_chosen(Default08.before_switch, *plan) for _, *plan in CACHE_PLANS]
+    readings = [
+        (code, [_kept_until(*plan, **otherwise) for _, *plan in CACHE_PLANS])
+        for code, otherwise in CACHE_READINGS
+    ]
+    compare.all_equal(list(zip(calls, gives, right, strict=True)), readings)
+
+    all_down = _cluster_of(5, range(5))
+    chooser = Default08(Random(1), ManualClock())
+    chooser.configure(_settings_0_8(MINUTES_10))
+    compare.refuses(
+        "before_switch(no key, all partitions are down)",
+        lambda: before_switch(chooser, TOPIC, None, all_down, 7),
+        LeaderNotAvailableError,
+    )
+    hello = hash_code_partition(b"hello", 5)
+    for what, cluster in (
+        ("all partitions are down", all_down),
+        ("2 of 5", _cluster_of(5, [1, 2])),
+    ):
+        call = f"before_switch(key 'hello', {what})"
+        give = partial(before_switch, chooser, TOPIC, "hello", cluster, 7)
+        compare.equal(call, give, hello, {"key-by-available": _code_of_hello(cluster)})
+    for key in (None, "hello"):
+        _compare_unknown(
+            compare,
+            lambda cluster, key=key: before_switch(chooser, TOPIC, key, cluster, 7),
+            f"before_switch({'no key' if key is None else 'a key'}",
+        )
+
+
+def _code_of_hello(cluster: ClusterMetadata) -> int | None:
+    up = len(cluster.available_partitions_for_topic(TOPIC))
+    return hash_code_partition(b"hello", up) if up else None
+
+
+# ---- 6.15 and 6.16
+
+CUSTOMERS = ("alice", "bob", "TT0124", "order4", "polygenelubricants", "", "\u952e", "frank")
+ORDERS = tuple(
+    f"{customer}{rest}" for customer in CUSTOMERS for rest in (":1", "", ":2:b", ":", ":1:bob:3")
+)
+
+
+def _first(key: Any, colon: Any) -> Any:
+    return key.split(colon, 1)[0]
+
+
+def _but_last(key: Any, colon: Any) -> Any:
+    return key.rsplit(colon, 1)[0]
+
+
+def _second(key: Any, colon: Any) -> Any:
+    return key.partition(colon)[2]
+
+
+PARTS = (
+    ("customer-whole-key", lambda key, colon: key),
+    ("customer-to-last-colon", _but_last),
+    ("customer-is-order", _second),
+    ("customer-is-order", lambda key, colon: key.split(colon)[-1]),
+)
+
+
+def precondition_15(properties: Any) -> bool:
+    """Tell if the settings name one of the two rules."""
+    return precondition_13(properties)
+
+
+def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
+    cases = [(key, n) for n in (15, 7) for key in ORDERS]
+    for rule, make_positive in ABS_RULES.items():
+
+        def of(number: Callable[[str], int], positive: Any = make_positive) -> list[int]:
+            return [positive(number(key)) % n for key, n in cases]
+
+        calls = [f"partition({key!r}, {n}), rule {rule}" for key, n in cases]
+        gives = [partial(_placed_by, by_customer, rule, *case) for case in cases]
+        right = of(lambda key: java_string_hash(_first(key, ":")))
+        readings = [
+            (code, of(lambda key, part=part: java_string_hash(part(key, ":"))))
+            for code, part in PARTS
+        ]
+        readings += [
+            ("murmur2-in-0-8", of(lambda key: library.murmur2(_first(key, ":").encode()))),
+            ("hash-code-of-bytes", of(lambda key: java_bytes_hash(_first(key, ":").encode()))),
+            ("builtin-hash", [hash(_first(key, ":")) % n for key, n in cases]),
+            ("partition-signed-mod", [java_string_hash(_first(key, ":")) % n for key, n in cases]),
+        ]
+        code = "partition-abs" if rule == "mask" else "ignores-abs-rule"
+        other = ABS_RULES["abs" if rule == "mask" else "mask"]
+        readings += [(code, of(lambda key: java_string_hash(_first(key, ":")), other))]
+        compare.all_equal(list(zip(calls, gives, right, strict=True)), readings)
+
+
+def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
+    def ask(data: bytes | None, cluster: ClusterMetadata, key: Any = None) -> Any:
+        return by_customer().partition(TOPIC, key, data, None, b"value", cluster)
+
+    keys = [key.encode() for key in ORDERS]
+    whose = [_first(key, b":") for key in keys]
+    masked = [_masked(customer) for customer in whose]
+    order = [3, 6, 1, 0, 5, 2, 4]
+
+    def compare_all(what: str, cluster: ClusterMetadata, *readings: Any, key: Any = None) -> None:
+        n = len(cluster.partitions_for_topic(TOPIC))
+        calls = [f"partition(key_bytes {each!r}, {what})" for each in keys]
+        gives = [partial(ask, each, cluster, key) for each in keys]
+        compare.all_equal(
+            list(zip(calls, gives, [h % n for h in masked], strict=True)), list(readings)
+        )
+
+    up = [0, 1, 3, 4, 6]
+    for n in (15, 7):
+        no_key = [0 if not customer else h % n for customer, h in zip(whose, masked, strict=True)]
+        compare_all(
+            f"{n} partitions",
+            _cluster_of(n),
+            *[(code, [_masked(part(key, b":")) % n for key in keys]) for code, part in PARTS],
+            ("empty-as-null", no_key),
+            ("partition-abs", [abs(library.murmur2(each)) % n for each in whose]),
+            ("partition-signed-mod", [library.murmur2(each) % n for each in whose]),
+            ("builtin-hash", [hash(each) % n for each in whose]),
+            ("hash-code-after-0-8", [hash_code_partition(each, n) for each in whose]),
+        )
+    compare_all(
+        "7 partitions, 2 and 5 down",
+        _cluster_of(7, [2, 5]),
+        ("key-by-available", [up[h % 5] for h in masked]),
+        ("key-by-available", [h % 5 for h in masked]),
+    )
+    compare_all(
+        "partitions in the order 3 6 1 0 5 2 4",
+        ClusterMetadata.of_one_topic(TOPIC, order),
+        ("key-by-place", [order[h % 7] for h in masked]),
+    )
+    dave = ("hashes-the-object", [_masked(b"dave") % 7] * len(keys))
+    compare_all("key 'dave:9', 7 partitions", _cluster_of(7), dave, key="dave:9")
+
+    by_hash = _masked(b"") % 7
+    by_place = {"keyless-to-zero": 0, "rr-place-not-number": 1, "rr-ignores-availability": 3}
+    for what, numbers, down, right, mistakes in (
+        ("order 3 6 1 0 5 2 4, 3 down", order, (3,), 6, by_place | {"null-is-hashed": by_hash}),
+        ("0 and 1 of 7 down", range(7), (0, 1), 2, {"rr-ignores-availability": 0}),
+        ("order 3 6 1 0 5 2 4", order, (), 3, {}),
+        ("order 3 6 1 0 5 2 4, all down", order, order, 3, {}),
+    ):
+        cluster = ClusterMetadata.of_one_topic(TOPIC, numbers, down)
+        call = f"partition(no key, {what})"
+        compare.equal(call, partial(ask, None, cluster), right, mistakes)
+    mixed = _topics(**{OTHER: 11, TOPIC: 7})
+    compare_all(
+        "7 partitions, another topic has 11",
+        mixed,
+        ("counts-other-topics", [h % 11 for h in masked]),
+        ("counts-other-topics", [h % 18 for h in masked]),
+    )

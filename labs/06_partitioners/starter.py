@@ -123,3 +123,74 @@ DIAGNOSIS = ...
 
 # 6.12  Inputs that expose a wrong murmur2
 EXPOSE_MURMUR2 = ...
+
+
+# 6.13  hashCode, as 0.8 took it
+class HashCodePartitioner:
+    """0.8's own key partitioner: hash code, made non-negative, modulo all partitions.
+
+    >>> HashCodePartitioner({"default-0.8.abs": "mask"}).partition("order4", 3)
+    2
+    >>> HashCodePartitioner({"default-0.8.abs": "abs"}).partition("order4", 3)
+    0
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+    def partition(self, key: Any, number_of_partitions: int) -> int:
+        """Return the partition of a key; raises TypeError or ValueError as `java_hash` does."""
+        raise NotImplementedError
+
+
+# 6.14  One partition for ten minutes
+def before_switch(self, topic: str, key: Any, cluster: ClusterMetadata, now_ms: int) -> int:
+    """Return the partition of a key, or the cached one of a record without a key.
+
+    Forgets what is cached, for all topics, when it is older than the interval. Raises
+    UnknownTopicOrPartitionError, and LeaderNotAvailableError if a draw finds no leader.
+    """
+    raise NotImplementedError
+
+
+# 6.15  Your own rule, for 0.8
+class ByCustomer08:
+    """Keys `customer:order`: all orders of a customer in one partition; the interface of 0.8.
+
+    >>> by_customer = ByCustomer08({"default-0.8.abs": "mask"})
+    >>> [by_customer.partition(key, 7) for key in ("alice:1", "alice:2:b", "alice", "bob:1")]
+    [6, 6, 6, 4]
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+    def partition(self, key: str, number_of_partitions: int) -> int:
+        """Return the partition of the customer, by the rule of 0.8."""
+        raise NotImplementedError
+
+
+# 6.16  The same rule, from 0.9 on
+class ByCustomer:
+    """Keys `customer:order`: all orders of a customer in one partition; the interface of 0.9.
+
+    >>> cluster = ClusterMetadata.of_one_topic("orders", range(7), [0, 1])
+    >>> keys = [b"alice:1", b"alice:2:b", b"alice", b"bob:1", None]
+    >>> [ByCustomer().partition("orders", key, key, None, None, cluster) for key in keys]
+    [1, 1, 1, 5, 2]
+    """
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return the partition of the customer, by murmur2.
+
+        Without a key, the first available one in the order of the metadata, or the first of all.
+        """
+        raise NotImplementedError

@@ -1,0 +1,14 @@
+# exercise: 13
+# reason: hash-code-of-bytes
+from kminilog.format.java_hashing import java_bytes_hash
+
+
+class HashCodePartitioner:
+    def __init__(self, properties):
+        self.rule = properties["default-0.8.abs"]
+
+    def partition(self, key, number_of_partitions):
+        h = java_bytes_hash(key.encode())
+        if self.rule == "abs":
+            return 0 if h == -(2**31) else abs(h) % number_of_partitions
+        return (h & 0x7FFFFFFF) % number_of_partitions
