@@ -958,10 +958,11 @@ def _hash_code(units: Sequence[int], start: int = 0, factor: int = 31) -> int:
 
 
 def exercise_13(compare: Comparer, hash_code: Callable[..., Any]) -> None:
+    made = {rule: hash_code({ABS: rule}) for rule in ABS_RULES}
     for rule, make_positive in ABS_RULES.items():
         cases = [(text, n) for n in (15, 7) for text in TEXTS]
         calls = [f"partition({text[:20]!r}, {n}), rule {rule}" for text, n in cases]
-        gives = [partial(_placed_by, hash_code, rule, *case) for case in cases]
+        gives = [partial(made[rule].partition, *case) for case in cases]
 
         def of(
             number: Callable[[str], int],
@@ -1002,10 +1003,6 @@ def _units(text: str) -> list[int]:
     """Return the UTF-16 code units of a text: Java's char."""
     data = text.encode("utf-16-be")
     return [int.from_bytes(data[place : place + 2]) for place in range(0, len(data), 2)]
-
-
-def _placed_by(make: Callable[..., Any], rule: str, key: str, partitions: int) -> Any:
-    return make({ABS: rule}).partition(key, partitions)
 
 
 # ---- 6.14
@@ -1096,6 +1093,8 @@ def _kept_until(
     asks: Sequence[Ask],
     *,
     keeps: bool = True,
+    slides: bool = False,
+    zero_time_counts: bool = True,
     least: int = 1,
     expires: bool = True,
     is_signed: bool = True,
@@ -1116,11 +1115,13 @@ def _kept_until(
             continue
         down = 1 if asked == LOSES_LEADER else None
         topic = TOPIC if asked == LOSES_LEADER else asked
+        since = since if since or zero_time_counts else at
         has_key = key is not None and (empty_is_key or key != "")
         is_over = at - since >= interval + least and (interval >= 0 or not is_signed)
         if is_over and expires and (keys_count or not has_key):
             since = at if notes else since
             kept = {} if all_topics else {each: kept[each] for each in kept if each != topic}
+        since = at if slides else since
         if has_key:
             answers.append(hash_code_partition(str(key).encode(), 4))
             continue
@@ -1137,6 +1138,7 @@ CACHE_READINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cached-draws-always", {"keeps": False}),
     ("cached-too-short", {"least": 0}),
     ("cached-for-ever", {"expires": False}),
+    ("cached-time-slides", {"slides": True}),
     ("cached-minus-one-expires", {"is_signed": False}),
     ("cached-time-not-noted", {"notes": False}),
     ("cached-forgets-one-topic", {"all_topics": False}),
@@ -1145,6 +1147,8 @@ CACHE_READINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cached-looks-at-leader", {"looks": True}),
     ("empty-as-null", {"empty_is_key": False}),
     ("zero-is-falsy", {"zero_counts": False}),
+    ("zero-is-falsy", {"zero_time_counts": False}),
+    ("zero-is-falsy", {"zero_counts": False, "zero_time_counts": False}),
 )
 
 
@@ -1152,6 +1156,13 @@ def precondition_14(self: Any, topic: str, key: Any, cluster: ClusterMetadata, n
     """Tell if time does not go back, and the key has a hash code: it is a text, or None."""
     is_later = self._refreshed_ms is None or now_ms >= self._refreshed_ms
     return is_later and (key is None or isinstance(key, str))
+
+
+class _AlwaysThree:
+    """A user's key partitioner."""
+
+    def partition(self, key: Any, number_of_partitions: int) -> int:
+        return 3
 
 
 def exercise_14(compare: Comparer, before_switch: Callable[..., Any]) -> None:
@@ -1181,6 +1192,20 @@ def exercise_14(compare: Comparer, before_switch: Callable[..., Any]) -> None:
         call = f"before_switch(key 'hello', {what})"
         give = partial(before_switch, chooser, TOPIC, "hello", cluster, 7)
         compare.equal(call, give, hello, {"key-by-available": _code_of_hello(cluster)})
+    compare.equal(
+        "before_switch(key 'hello', 5 partitions, another topic has 11)",
+        lambda: before_switch(chooser, OTHER, "hello", _topics(**{TOPIC: 11, OTHER: 5}), 7),
+        hello,
+        {"counts-other-topics": hash_code_partition(b"hello", 11)},
+    )
+    own = Default08(Random(1), ManualClock(), lambda properties: _AlwaysThree())
+    own.configure(_settings_0_8(MINUTES_10))
+    compare.equal(
+        "before_switch(key 'hello', a key partitioner that answers 3)",
+        lambda: before_switch(own, TOPIC, "hello", _cluster_of(5), 7),
+        3,
+        {"key-partitioner-unused": hello},
+    )
     for key in (None, "hello"):
         _compare_unknown(
             compare,
@@ -1229,13 +1254,14 @@ def precondition_15(properties: Any) -> bool:
 
 def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
     cases = [(key, n) for n in (15, 7) for key in ORDERS]
+    made = {rule: by_customer({ABS: rule}) for rule in ABS_RULES}
     for rule, make_positive in ABS_RULES.items():
 
         def of(number: Callable[[str], int], positive: Any = make_positive) -> list[int]:
             return [positive(number(key)) % n for key, n in cases]
 
         calls = [f"partition({key!r}, {n}), rule {rule}" for key, n in cases]
-        gives = [partial(_placed_by, by_customer, rule, *case) for case in cases]
+        gives = [partial(made[rule].partition, *case) for case in cases]
         right = of(lambda key: java_string_hash(_first(key, ":")))
         readings = [
             (code, of(lambda key, part=part: java_string_hash(part(key, ":"))))
@@ -1254,8 +1280,10 @@ def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
 
 
 def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
+    made = by_customer()
+
     def ask(data: bytes | None, cluster: ClusterMetadata, key: Any = None) -> Any:
-        return by_customer().partition(TOPIC, key, data, None, b"value", cluster)
+        return made.partition(TOPIC, key, data, None, b"value", cluster)
 
     keys = [key.encode() for key in ORDERS]
     whose = [_first(key, b":") for key in keys]
