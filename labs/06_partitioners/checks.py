@@ -942,7 +942,7 @@ def exercise_7(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
 
 # ---- 6.13
 
-TEXTS = ("TT0124", "order4", "hello", "", "k1", "customer-4711", "gr\u00f6\u00dfe", "\u952e")
+TEXTS = ("TT0124", "order4", "hello", "", "k1", "customer 4711", "gr\u00f6\u00dfe", "\u952e")
 TEXTS += ("polygenelubricants", "key \U0001f511 and lock", "x" * 2000)
 ABS = "default-0.8.abs"
 
@@ -1001,7 +1001,7 @@ def exercise_13(compare: Comparer, hash_code: Callable[..., Any]) -> None:
 
 def _units(text: str) -> list[int]:
     """Return the UTF-16 code units of a text: Java's char."""
-    data = text.encode("utf-16-be")
+    data = text.encode("utf_16_be")
     return [int.from_bytes(data[place : place + 2]) for place in range(0, len(data), 2)]
 
 
