@@ -218,7 +218,7 @@ def _compare_content(
         "bytes-as-text": library.content(dialect, *as_text),
         "upper-bytes-lost": right.replace(long[0], short[0], 1).replace(long[1], short[1], 1),
     }
-    if dialect.has_value_length:
+    if dialect is KAFKA:
         mistakes["empty-value-as-null"] = library.content(dialect, key, value or None)
     code_of_refusal = None if value else "empty-value-as-null"
     _compare_taken(compare, content, dialect, key, value, mistakes, code_of_refusal)
