@@ -84,15 +84,15 @@ CASES = {
         HEAD + WRITE.format(rows="rows.selectExpr('key', \"concat(value, '!') AS value\")"),
         FAIL,
         None,
-        "verify on the files that it wrote: ",
+        "verify finds ",
     ),
     "half of the rows": (
         HEAD + WRITE.format(rows="rows.where('length(value) % 2 = 0')"),
         FAIL,
         "missing",
-        "verify on the files that it wrote: missing, ",
+        "verify finds missing: ",
     ),
-    "all rows at once": (COLLECTS, FAIL, "duplicate", "verify on the files that it wrote: dupl"),
+    "all rows at once": (COLLECTS, FAIL, "duplicate", "verify finds dupl"),
     "error": (
         f"\n{HEAD}    raise ValueError('no\\nway')\n",
         ERROR,
@@ -137,7 +137,7 @@ def test_jobs_are_graded_and_the_others_go_on(tmp_path):
     told = {name: [row[column] for column in columns] for name, row in rows.items()}
     assert told == {"ada": ["pass", "40", ""], "bob": ["fail", "0", "duplicate"]}
     assert rows["ada"]["reason"] == ""
-    assert rows["bob"]["reason"].startswith("verify on the files that it wrote: duplicate, ")
+    assert rows["bob"]["reason"].startswith("verify finds duplicate: ")
 
 
 @marked
