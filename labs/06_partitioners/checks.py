@@ -11,6 +11,7 @@ from zlib import crc32
 
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
+from kminilog.config import complete_config
 from kminilog.course.comparing import Comparer
 from kminilog.course.counting import CountedBytes
 from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
@@ -24,6 +25,7 @@ from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.default_2_4 import Default24
 from kminilog.partitioners.keyed_rules import hash_code_partition
 from kminilog.partitioners.sticky import StickyPartitionCache
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.text import table
 
 # Keys over n partitions that separate the readings of "hash mod n"; real ones, from bug reports.
@@ -945,6 +947,13 @@ def exercise_7(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
 TEXTS = ("TT0124", "order4", "hello", "", "k1", "customer 4711", "gr\u00f6\u00dfe", "\u952e")
 TEXTS += ("polygenelubricants", "key \U0001f511 and lock", "x" * 2000)
 ABS = "default-0.8.abs"
+MINUTES_10 = 600_000
+
+
+def _settings(rule: str = "mask", interval: int = MINUTES_10) -> dict[str, Any]:
+    """Return all settings of a producer, as a partitioner gets them."""
+    changed = {ABS: rule, "topic.metadata.refresh.interval.ms": interval}
+    return complete_config(changed, PRODUCER_SETTINGS)
 
 
 def precondition_13(properties: Any) -> bool:
@@ -952,13 +961,13 @@ def precondition_13(properties: Any) -> bool:
     return properties[ABS] in ABS_RULES
 
 
-def _hash_code(units: Sequence[int], start: int = 0, factor: int = 31) -> int:
-    """Return `factor * h + unit` over some units, of any size; Java keeps the lowest 32 bits."""
-    return reduce(lambda h, unit: factor * h + unit, units, start)
+def _hash_code(units: Sequence[int], start: int = 0) -> int:
+    """Return `31 * h + unit` over some units, of any size; Java keeps the lowest 32 bits."""
+    return reduce(lambda h, unit: 31 * h + unit, units, start)
 
 
 def exercise_13(compare: Comparer, hash_code: Callable[..., Any]) -> None:
-    made = {rule: hash_code({ABS: rule}) for rule in ABS_RULES}
+    made = {rule: hash_code(_settings(rule)) for rule in ABS_RULES}
     for rule, make_positive in ABS_RULES.items():
         cases = [(text, n) for n in (15, 7) for text in TEXTS]
         calls = [f"partition({text[:20]!r}, {n}), rule {rule}" for text, n in cases]
@@ -1020,7 +1029,6 @@ class _InTurn:
 
 
 REFRESH = "refresh"  # in a plan: the metadata was asked for again
-MINUTES_10 = 600_000
 Ask = tuple[int, str, str | None]  # the time, the topic, the key
 LOSES_LEADER = "loses leader"  # in a plan: partition 1 of orders is down now
 CACHE_PLANS: tuple[tuple[str, int, int, Sequence[Ask]], ...] = (
@@ -1069,7 +1077,7 @@ def _chosen(method: Any, first: int, interval: int, asks: Sequence[Ask]) -> list
         _InTurn(first),  # type: ignore[arg-type]
         ManualClock(),
     )
-    chooser.configure(_settings_0_8(interval))
+    chooser.configure(_settings("mask", interval))
     up = _topics(**{TOPIC: 4, OTHER: 4})
     found = []
     for at, topic, key in asks:
@@ -1080,11 +1088,6 @@ def _chosen(method: Any, first: int, interval: int, asks: Sequence[Ask]) -> list
         else:
             found.append(chooser.before_switch(topic, key, up, at))
     return found
-
-
-def _settings_0_8(interval: int) -> dict[str, Any]:
-    switch, refresh = "send.switch.broker.enable", "topic.metadata.refresh.interval.ms"
-    return {ABS: "mask", switch: False, refresh: interval}
 
 
 def _kept_until(
@@ -1178,7 +1181,7 @@ def exercise_14(compare: Comparer, before_switch: Callable[..., Any]) -> None:
 
     all_down = _cluster_of(5, range(5))
     chooser = Default08(Random(1), ManualClock())
-    chooser.configure(_settings_0_8(MINUTES_10))
+    chooser.configure(_settings())
     compare.refuses(
         "before_switch(no key, all partitions are down)",
         lambda: before_switch(chooser, TOPIC, None, all_down, 7),
@@ -1199,7 +1202,7 @@ def exercise_14(compare: Comparer, before_switch: Callable[..., Any]) -> None:
         {"counts-other-topics": hash_code_partition(b"hello", 11)},
     )
     own = Default08(Random(1), ManualClock(), lambda properties: _AlwaysThree())
-    own.configure(_settings_0_8(MINUTES_10))
+    own.configure(_settings())
     compare.equal(
         "before_switch(key 'hello', a key partitioner that answers 3)",
         lambda: before_switch(own, TOPIC, "hello", _cluster_of(5), 7),
@@ -1254,7 +1257,7 @@ def precondition_15(properties: Any) -> bool:
 
 def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
     cases = [(key, n) for n in (15, 7) for key in ORDERS]
-    made = {rule: by_customer({ABS: rule}) for rule in ABS_RULES}
+    made = {rule: by_customer(_settings(rule)) for rule in ABS_RULES}
     for rule, make_positive in ABS_RULES.items():
 
         def of(number: Callable[[str], int], positive: Any = make_positive) -> list[int]:
@@ -1281,6 +1284,8 @@ def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
 
 def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
     made = by_customer()
+    if hasattr(made, "configure"):
+        made.configure(_settings())
 
     def ask(data: bytes | None, cluster: ClusterMetadata, key: Any = None) -> Any:
         return made.partition(TOPIC, key, data, None, b"value", cluster)
