@@ -1041,6 +1041,7 @@ CACHE_PLANS: tuple[tuple[str, int, int, Sequence[Ask]], ...] = (
         MINUTES_10,
         [(at, TOPIC, None) for at in (0, 600_000, 600_001, 600_002, 1_200_001, 1_200_002)],
     ),
+    ("records at 7 ms and much later", 1, MINUTES_10, [(at, TOPIC, None) for at in (7, 10**12)]),
     ("the interval is -1", 1, -1, [(at, TOPIC, None) for at in (0, 1, MINUTES_10, 10**12)]),
     ("the interval is 0", 1, 0, [(at, TOPIC, None) for at in (5, 5, 6, 6, 7)]),
     (
@@ -1048,6 +1049,12 @@ CACHE_PLANS: tuple[tuple[str, int, int, Sequence[Ask]], ...] = (
         1,
         MINUTES_10,
         [(at, topic, None) for at in (7, 9, 700_000) for topic in (TOPIC, OTHER)],
+    ),
+    (
+        "another topic after 5 minutes, both after 10",
+        1,
+        MINUTES_10,
+        [(7, TOPIC, None), (300_000, OTHER, None), (600_008, TOPIC, None), (600_009, OTHER, None)],
     ),
     (
         "a key after 10 minutes, none before and after",
@@ -1103,6 +1110,7 @@ def _kept_until(
     is_signed: bool = True,
     notes: bool = True,
     all_topics: bool = True,
+    own_times: bool = False,
     shared: bool = False,
     keys_count: bool = True,
     looks: bool = False,
@@ -1112,6 +1120,7 @@ def _kept_until(
     """Return the answers of a rule that is right but for one thing."""
     kept: dict[str, int] = {}
     since, draws, answers = asks[0][0], count(first), []
+    drawn_at: dict[str, int] = {}
     for at, asked, key in asks:
         if asked == REFRESH:
             kept.clear()
@@ -1120,10 +1129,12 @@ def _kept_until(
         topic = TOPIC if asked == LOSES_LEADER else asked
         since = since if since or zero_time_counts else at
         has_key = key is not None and (empty_is_key or key != "")
-        is_over = at - since >= interval + least and (interval >= 0 or not is_signed)
+        began = drawn_at.get(topic, at) if own_times else since
+        is_over = at - began >= interval + least and (interval >= 0 or not is_signed)
         if is_over and expires and (keys_count or not has_key):
             since = at if notes else since
-            kept = {} if all_topics else {each: kept[each] for each in kept if each != topic}
+            stay = kept if own_times or not all_topics else {}
+            kept = {each: kept[each] for each in stay if each != topic}
         since = at if slides else since
         if has_key:
             answers.append(hash_code_partition(str(key).encode(), 4))
@@ -1133,6 +1144,7 @@ def _kept_until(
         if not is_there or (looks and kept[place] == down):
             up = [number for number in range(4) if number != down]
             kept[place] = up[next(draws) % len(up)]
+            drawn_at[topic] = at
         answers.append(kept[place])
     return answers
 
@@ -1145,6 +1157,7 @@ CACHE_READINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cached-minus-one-expires", {"is_signed": False}),
     ("cached-time-not-noted", {"notes": False}),
     ("cached-forgets-one-topic", {"all_topics": False}),
+    ("cached-time-of-topic", {"own_times": True, "keys_count": False}),
     ("cached-for-all-topics", {"shared": True}),
     ("cached-keys-do-not-count", {"keys_count": False}),
     ("cached-looks-at-leader", {"looks": True}),
@@ -1290,7 +1303,7 @@ def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
     def ask(data: bytes | None, cluster: ClusterMetadata, key: Any = None) -> Any:
         return made.partition(TOPIC, key, data, None, b"value", cluster)
 
-    keys = [key.encode() for key in ORDERS]
+    keys = [key.encode() for key in ORDERS] + [b"\xff\xfe:1", b"\xe9"]  # two are no UTF-8
     whose = [_first(key, b":") for key in keys]
     masked = [_masked(customer) for customer in whose]
     order = [3, 6, 1, 0, 5, 2, 4]

@@ -8,5 +8,5 @@ class ByCustomer:
         every = cluster.partitions_for_topic(topic)
         if key_bytes is None:
             return (cluster.available_partitions_for_topic(topic) or every)[0].partition
-        customer = (str(key) if key else key_bytes.decode()).encode().split(b":")[0]
+        customer = (key.encode() if key else key_bytes).split(b":")[0]
         return murmur2_partition(customer, len(every))
