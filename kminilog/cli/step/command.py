@@ -36,6 +36,7 @@ SCENES = {
     "acks": "producer",
     "range": "consumer",
     "rebalance": "consumer",
+    "streams": "consumer",
     "journey": "consumer",
 }
 

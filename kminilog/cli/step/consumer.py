@@ -1,4 +1,4 @@
-"""`step range`, `rebalance`, `journey`: what they take."""
+"""`step range`, `rebalance`, `streams`, `journey`: what they take."""
 
 import random
 
@@ -47,6 +47,32 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     plan = DEFAULT_PLAN._replace(partitions=partitions)
     seconds, other = replayed_rebalance(strategy, plan, seed)
     return document(seconds, strategy=strategy, plan=plan, other=other)
+
+
+@scene(
+    "streams",
+    "Share partitions among streams that come, go and die.",
+    shows="kminilog step streams --streams 3 --partitions 5",
+)
+@click.option(
+    "--streams",
+    type=click.IntRange(2, 8),
+    default=2,
+    metavar="N",
+    help="Number of streams before there are too many.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 8),
+    default=4,
+    metavar="N",
+    help="Number of partitions of the topic.",
+)
+def streams(streams: int, partitions: int) -> Document:
+    """Open and close streams of a group: who reads what, who waits, what is read again."""
+    from kminilog.course.steps.streams import document
+
+    return document(streams, partitions)
 
 
 @scene(

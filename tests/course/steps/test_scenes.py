@@ -35,6 +35,7 @@ IN_ORDER = [
     "acks",
     "range",
     "rebalance",
+    "streams",
     "journey",
 ]
 
