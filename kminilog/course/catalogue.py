@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +52,11 @@ class Misconception(NamedTuple):
 
 @dataclass(frozen=True)
 class ExerciseTexts:
-    """What an exercise says: a prediction its question and answers, all others hints and why."""
+    """What an exercise says: a prediction its question and answers, all others hints and why.
+
+    `docs` has, by the name of a function or class, what its docstring says in front of examples. In
+    English that is in the starter.
+    """
 
     title: str
     why: str = ""
@@ -62,6 +66,7 @@ class ExerciseTexts:
     right: str = ""
     because: str = ""
     wrong: tuple[Misconception, ...] = ()
+    docs: Mapping[str, str] = field(default_factory=dict)
 
 
 class Catalogue:

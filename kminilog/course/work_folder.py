@@ -18,11 +18,12 @@ from random import Random
 from typing import Any, Self
 from zlib import crc32
 
-from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
+from kminilog.course.answers import ANSWERS_FILE, Answers
 from kminilog.course.broken import write_broken
 from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, lab_of
+from kminilog.course.starter_file import definition_in, starter_in
 from kminilog.errors import KMiniLogError
 from kminilog.storage.durable_files import replace_file
 from kminilog.storage.files import naming, read_regular
@@ -82,7 +83,7 @@ class WorkFolder:
     ) -> Self:
         """Make the folder in `directory`; FolderExistsError if it is there.
 
-        `language` is that of its README.md, and of the titles in its answers.py.
+        `language` is that of its README.md, and of titles and docstrings in its answers.py.
         """
         path = directory / lab.work_name
         if path.exists():
@@ -199,15 +200,7 @@ class WorkFolder:
         self.save()
 
     def _put_starter(self, language: str) -> None:
-        """Write the starter, which is English; its titles are those of the language."""
-        text = (self.lab.folder / "starter.py").read_text(encoding="utf-8")
-        english, ours = Catalogue(DEFAULT_LANGUAGE), Catalogue(language)
-        for each in self.lab.exercises:
-            title, own_title = english.texts(each).title, ours.texts(each).title
-            text = text.replace(f"# {each.id}  {title}\n", f"# {each.id}  {own_title}\n")
-        if language != DEFAULT_LANGUAGE:
-            about = ours.say("answers-are", lab=self.lab.number, title=ours.title(self.lab))
-            text = f'"""{about}"""\n' + text.partition("\n")[2]
+        text = starter_in(self.lab, language)
         with naming(self.answers_path):
             self.answers_path.write_text(text, encoding="utf-8")
 
@@ -223,21 +216,17 @@ class WorkFolder:
         self.save()
         return backup
 
-    def reset(self, exercise: Exercise) -> Path | None:
+    def reset(self, exercise: Exercise, language: str = DEFAULT_LANGUAGE) -> Path | None:
         """Put the starter of one exercise back, where its answer stands; return the backup.
 
         Raises UnreadableError if the file cannot be parsed: then only `reset_all` helps.
         """
         answers = Answers(self.answers_path)
-        starter = Answers(self.lab.folder / "starter.py")
+        given = {name: definition_in(exercise, name, language) for name in exercise.answers}
         backup = self._back_up()
-        for name in exercise.answers:
+        for name, definition in given.items():
             lines = answers.source.split("\n")
-            span = starter.span_of(name)
-            if span is None:
-                raise UnreadableError(f"the starter has no {name}")
-            first, last = span
-            fresh = starter.source.split("\n")[first - 1 : last]
+            fresh = definition.split("\n")
             span = answers.span_of(name)
             if span is None:
                 lines += ["", *fresh, ""]

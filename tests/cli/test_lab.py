@@ -284,6 +284,20 @@ def test_start_and_reset_write_titles_of_answers_in_the_language(number):
         assert [title for title in titles if not re.search("[\u4e00-\u9fff]|^murmur2", title)] == []
 
 
+def test_reset_of_an_exercise_writes_its_docstring_in_the_language():
+    for number in (1, 6):
+        lab("start", str(number), "--language", "zh")
+        path = Path(lab_of(number).work_name, "answers.py")
+        chinese = path.read_text(encoding="utf-8")
+        for exercise in lab_of(number).exercises:
+            if exercise.answers:
+                assert lab("reset", exercise.id, "--language", "zh").code == 0
+        assert path.read_text(encoding="utf-8") == chinese
+        path.write_text("", encoding="utf-8")
+        lab("reset", f"{number}.1", "--language", "zh")
+        assert path.read_text(encoding="utf-8").strip() in chinese
+
+
 @pytest.mark.parametrize(
     ("locale", "word"), [("zh_CN.UTF-8", "实验"), ("de_DE.UTF-8", "title"), ("C", "title")]
 )

@@ -152,7 +152,7 @@ def _reset_one(exercise: Exercise, catalogue: Catalogue) -> None:
     if not exercise.answers:
         raise click.UsageError(catalogue.say("nothing-to-reset", exercise=exercise.id))
     try:
-        backup = folder.reset(exercise)
+        backup = folder.reset(exercise, catalogue.language)
     except UnreadableError as error:
         text = catalogue.say("reset-unreadable", reason=error, lab=exercise.lab)
         raise click.ClickException(text) from None
