@@ -38,13 +38,27 @@ LEFT_OUT = {"--engine", "--against", "--master", "--value"}
 WAITING = {"kminilog lab watch"}
 ANSWERS_ANYTHING = {"kminilog lab run"}  # the words are another command's
 ENDING = [c for c in ALONE if c.command_path not in ANSWERS_ANYTHING | WAITING]
-SAID = re.compile("has more partitions now|^kminilog runs on your functions")  # by an example
+SAID = re.compile(
+    "has more partitions now|^kminilog runs on your functions|to grade; on an idle machine"
+)  # by an example
+STARTING = {
+    f"kminilog {words}"
+    for words in ("lab check", "lab exam", "lab run", "lab watch", "course check", "course grade")
+}
+"""These let a process judge."""
 ODD = ("", "文", "-1", "x y", "\x1b[31m", "1" * 30)
 
 
 def each(contexts: list[click.Context]) -> pytest.MarkDecorator:
-    paths = [context.command_path for context in contexts]
-    return pytest.mark.parametrize("context", contexts, ids=paths)
+    params = [
+        pytest.param(
+            context,
+            id=context.command_path,
+            marks=[pytest.mark.processes] if context.command_path in STARTING else [],
+        )
+        for context in contexts
+    ]
+    return pytest.mark.parametrize("context", params)
 
 
 def words_of(context: click.Context) -> list[str]:

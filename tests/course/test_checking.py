@@ -409,7 +409,8 @@ def test_read_exercise_never_says_what_is_right(tmp_path, id):
 
 
 def test_each_lab_has_an_exercise_to_read():
-    assert {exercise_of(id).lab for id in READ} == {lab.number for lab in all_labs()}
+    with_files = {lab.number for lab in all_labs()} - {9}  # what it reads is what its job writes
+    assert {exercise_of(id).lab for id in READ} == with_files
 
 
 @pytest.mark.processes
