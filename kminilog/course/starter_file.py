@@ -4,6 +4,7 @@
 """
 
 import ast
+import re
 from collections.abc import Mapping
 from textwrap import indent
 
@@ -15,16 +16,21 @@ from kminilog.course.material import Exercise, Lab, lab_of
 def starter_in(lab: Lab, language: str) -> str:
     """Return the whole file."""
     text = _starter(lab).source
-    english, ours = Catalogue(DEFAULT_LANGUAGE), Catalogue(language)
+    ours = Catalogue(language)
     for each in lab.exercises:
-        title, own_title = english.texts(each).title, ours.texts(each).title
-        text = text.replace(f"# {each.id}  {title}\n", f"# {each.id}  {own_title}\n")
+        text = with_title(text, each, language)
         for name in each.answers if ours.texts(each).docs else ():
             text = text.replace(_definition(each, name), definition_in(each, name, language))
     if language != DEFAULT_LANGUAGE:
         about = ours.say("answers-are", lab=lab.number, title=ours.title(lab))
         text = f'"""{about}"""\n' + text.partition("\n")[2]
     return text
+
+
+def with_title(text: str, exercise: Exercise, language: str) -> str:
+    """Return a file with the title of one exercise, where it has one, in the language."""
+    title = f"# {exercise.id}  {Catalogue(language).texts(exercise).title}"
+    return re.sub(rf"^# {re.escape(exercise.id)}  .*$", lambda _: title, text, flags=re.MULTILINE)
 
 
 def definition_in(exercise: Exercise, name: str, language: str) -> str:

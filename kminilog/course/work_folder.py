@@ -23,7 +23,7 @@ from kminilog.course.broken import write_broken
 from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of, lab_of
-from kminilog.course.starter_file import definition_in, starter_in
+from kminilog.course.starter_file import definition_in, starter_in, with_title
 from kminilog.errors import KMiniLogError
 from kminilog.storage.durable_files import replace_file
 from kminilog.storage.files import naming, read_regular
@@ -232,8 +232,9 @@ class WorkFolder:
                 lines += ["", *fresh, ""]
             else:
                 lines[span[0] - 1 : span[1]] = fresh
+            text = with_title("\n".join(lines), exercise, language)
             with naming(self.answers_path):
-                self.answers_path.write_text("\n".join(lines), encoding="utf-8")
+                self.answers_path.write_text(text, encoding="utf-8")
             answers = Answers(self.answers_path)
         self.forget_pass(exercise)
         for kind in ("hints", "predicted"):

@@ -284,18 +284,31 @@ def test_start_and_reset_write_titles_of_answers_in_the_language(number):
         assert [title for title in titles if not re.search("[\u4e00-\u9fff]|^murmur2", title)] == []
 
 
-def test_reset_of_an_exercise_writes_its_docstring_in_the_language():
+def test_reset_of_each_exercise_gives_what_start_writes_in_the_language():
     for number in (1, 6):
-        lab("start", str(number), "--language", "zh")
         path = Path(lab_of(number).work_name, "answers.py")
-        chinese = path.read_text(encoding="utf-8")
-        for exercise in lab_of(number).exercises:
-            if exercise.answers:
-                assert lab("reset", exercise.id, "--language", "zh").code == 0
-        assert path.read_text(encoding="utf-8") == chinese
-        path.write_text("", encoding="utf-8")
-        lab("reset", f"{number}.1", "--language", "zh")
-        assert path.read_text(encoding="utf-8").strip() in chinese
+        written = {}
+        for language in ("zh", "en"):
+            lab("start", str(number), "--language", language)
+            written[language] = path.read_text(encoding="utf-8")
+            shutil.rmtree(path.parent)
+        lab("start", str(number), "--language", "en")
+        for language in ("zh", "en"):
+            for exercise in lab_of(number).exercises:
+                if exercise.answers:
+                    assert lab("reset", exercise.id, "--language", language).code == 0
+            about, _, rest = path.read_text(encoding="utf-8").partition("\n")
+            assert rest == written[language].partition("\n")[2]
+            assert about == written["en"].partition("\n")[0]
+
+
+def test_reset_brings_a_deleted_function_back_in_the_language():
+    lab("start", "1", "--language", "zh")
+    path = Path(lab_of(1).work_name, "answers.py")
+    chinese = path.read_text(encoding="utf-8")
+    path.write_text("", encoding="utf-8")
+    lab("reset", "1.1", "--language", "zh")
+    assert path.read_text(encoding="utf-8").strip() in chinese
 
 
 @pytest.mark.parametrize(
