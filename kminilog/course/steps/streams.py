@@ -40,11 +40,12 @@ EACH = 10  # messages of a partition
 QUEUE = 4
 _ROUND_MS = 1_000
 _SILENT_ROUNDS = 12  # longer than session.timeout.ms
+_COMMIT_ROUNDS = 60
 _CONFIG = {
     "group.id": GROUP,
     "auto.offset.reset": "earliest",
     "queued.max.messages": QUEUE,
-    "auto.commit.interval.ms": 600_000,  # so that only a share that is given up is committed
+    "auto.commit.interval.ms": 60_000,  # longer than the story, up to its last step
 }
 
 
@@ -182,6 +183,7 @@ def document(streams: int = 2, partitions: int = 4) -> Document:
         tell("A program dies", since, unsaved=unsaved, dead=dead)
         for name in group.streams:
             group.read(name, partitions * EACH)
+        group.run(_COMMIT_ROUNDS)
         times = group.times()
         twice = sum(number > 1 for number in times.values())
         tell("In all", since, _sums(times), twice=twice, all_messages=partitions * EACH)
@@ -233,7 +235,7 @@ def _picture(group: _Group) -> Picture:
                 record.offset,
                 record.offset + 1,
                 name,
-                "lost" if times[record] > 1 else "value" if record.offset < committed else "key",
+                _style(is_again=times[record] > 1, is_committed=record.offset < committed),
                 _name(record),
             )
             for record, name in sorted(last.items(), key=lambda one: one[0].offset)
@@ -241,5 +243,11 @@ def _picture(group: _Group) -> Picture:
         ]
         note = f"{group.owner(partition) or 'nobody'} reads; committed: {committed}"
         lanes.append(PictureLane(str(partition), 0, EACH, tuple(bars), note))
-    title = "Messages handed out, by offset; blue: committed, orange: not yet, red: more than once"
+    title = "Messages handed out, by offset; red: more than once; dashed: once, and not committed"
     return Picture(title, tuple(lanes))
+
+
+def _style(*, is_again: bool, is_committed: bool) -> str:
+    if is_again:
+        return "lost"
+    return "value" if is_committed else "free"

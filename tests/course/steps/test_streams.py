@@ -15,6 +15,11 @@ def handed_out(step):
     return {row[0]: row[2] for row in step.state.tables[0].rows if row[2]}
 
 
+def bars(step):
+    """Return the messages that were handed out so far."""
+    return [bar for lane in step.state.picture.lanes for bar in lane.bars]
+
+
 def test_streams_shares_of_each_step():
     assert [shares(step) for step in document().steps] == [
         *[{"A-0": "0 1 2 3"}] * 2,
@@ -51,3 +56,22 @@ def test_streams_that_are_closed_commit_and_those_that_die_do_not():
         "B-0 reads; committed: 6",
         "C-0 reads; committed: 6",  # B-0 has handed out two more
     ]
+
+
+@pytest.mark.parametrize(("streams", "partitions"), [(2, 1), (2, 4), (8, 8)])
+def test_streams_have_committed_all_in_the_end(streams, partitions):
+    lanes = document(streams, partitions).final.picture.lanes
+    assert [lane.note.partition("; ")[2] for lane in lanes] == [f"committed: {EACH}"] * partitions
+
+
+@pytest.mark.parametrize(("streams", "partitions"), [(2, 1), (2, 4), (8, 8)])
+def test_streams_that_die_let_others_read_all_again_that_they_had_not_committed(
+    streams, partitions
+):
+    steps = document(streams, partitions).steps
+    notes = [[lane.note[-1] for lane in step.state.picture.lanes] for step in steps[5:7]]
+    assert notes[0] == notes[1], "who dies commits nothing"
+    died, last = ({bar.key: bar for bar in bars(step)} for step in (steps[6], steps[7]))
+    unsaved = [key for key, bar in died.items() if bar.label[0] == "B" and bar.style == "free"]
+    assert unsaved
+    assert all(last[key].style == "lost" for key in unsaved), "handed out more than once"
