@@ -140,7 +140,7 @@ def exercise_1(compare: Comparer, murmur2: Callable[..., Any]) -> None:
         compare.holds(False, call, "RecursionError", "a number", "recursion-for-each")
     compare.equal("murmur2(8003 bytes)", lambda: got, library.murmur2(bytes(long)))
     what = "bytes that murmur2(8003 bytes) copies"
-    compare.at_most(what, sum(long.copied), 4 * len(long), "copies-the-rest")
+    compare.at_most(what, sum(long.copied), 20 * len(long), "copies-the-rest")  # of a word, too
 
 
 def precondition_2(number: int) -> bool:

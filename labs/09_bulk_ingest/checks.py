@@ -25,29 +25,33 @@ def first_win(name: str) -> list[str]:
 
 # ---- 9.1
 
-Files = dict[str, str]
-_MONDAY = {"monday.txt": "m1\nm2\n"}
-_STAGED = {"9_0": "t1\n", "10_0": "", "10_1": "t2\nt3\n", "11_1": "t4\n", "11_0": "t4\nt"}
+Files = dict[str, bytes]
+_MONDAY = {"monday.txt": b"m1\nm2\n"}
+_JOB = "load-2.7"
+_DONE = f"{_JOB}.txt"
+_STAGED = {"9_0": b"t1\r\n", "10_0": b"", "10_1": b"t2\xff\n", "11_1": b"t4\n", "11_0": b"t4\nt"}
 _OUTPUTS = ["9_0", "10_1", "11_1"]  # in the order of tasks, which is not that of texts
-_OF_OTHER_TASKS = {"0_2": "x1\n", "1_2": "x2\n"}
+_OF_OTHER_TASKS = {"0_2": b"x1\n", "1_2": b"x2\n"}
 _MOST_KILLS = 300
-_NO_STAGING = "no staging"
+_NO_STAGING = "an output is no longer in staging"
 
 
 def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
     with TemporaryDirectory() as temporary:
         folder = Path(temporary, "job")
-        whole = _MONDAY | {"tuesday.txt": _joined(_STAGED, _OUTPUTS)}
+        whole = _MONDAY | {_DONE: _joined(_STAGED, _OUTPUTS)}
         mistakes = {
-            "takes-each-attempt": _MONDAY | {"tuesday.txt": _joined(_STAGED, sorted(_STAGED))},
-            "joins-by-name": _MONDAY | {"tuesday.txt": _joined(_STAGED, sorted(_OUTPUTS))},
+            "takes-each-attempt": _MONDAY | {_DONE: _joined(_STAGED, sorted(_STAGED))},
+            "joins-by-name": _MONDAY | {_DONE: _joined(_STAGED, sorted(_OUTPUTS))},
         }
+        text = whole[_DONE].decode(errors="replace").replace("\r\n", "\n")
+        mistakes["bytes-as-text"] = _MONDAY | {_DONE: text.encode()}
         _make(folder, _STAGED, _MONDAY)
         _compare(compare, commit, folder, _OUTPUTS, whole, "", mistakes)
 
         _make(folder, _OF_OTHER_TASKS, whole)
-        text = _joined(_OF_OTHER_TASKS, _OF_OTHER_TASKS)
-        mistakes = {"commits-twice": whole | {"tuesday.txt": text}}
+        other = _joined(_OF_OTHER_TASKS, _OF_OTHER_TASKS)
+        mistakes = {"commits-twice": whole | {_DONE: other}}
         _compare(compare, commit, folder, [*_OF_OTHER_TASKS], whole, ", done before", mistakes)
 
         _make(folder, _STAGED, _MONDAY)
@@ -55,12 +59,12 @@ def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
         for step in sorted({steps * number // _MOST_KILLS for number in range(_MOST_KILLS)}):
             _make(folder, _STAGED, _MONDAY)
             _, line = _run_in_child(commit, folder, last=step)
-            seen, when = _visible(folder), f", killed in line {line} (step {step} of {steps})"
+            seen, when = _visible(folder), f", killed in line {line}"
             right = whole if seen == whole else _MONDAY
             what = f"what readers see{when}"
             compare.equal(what, partial(_visible, folder), right, {"seen-in-parts": seen})
             mistakes = {"marked-before-done": _MONDAY, "staging-is-gone": _NO_STAGING}
-            again = f"{when}, called again"
+            again = f"{when}, then called again"
             _compare(compare, commit, folder, _OUTPUTS, whole, again, mistakes)
 
 
@@ -75,23 +79,25 @@ def _compare(
 ) -> None:
     """Compare what readers see after a call, and then what is left in staging."""
     named = dict(mistakes)
-    text = right["tuesday.txt"]
-    is_there = {*outputs} <= {*_texts(folder / "staging", "*")}
+    text = right[_DONE]
+    is_there = {*outputs} <= {*_contents(folder / "staging", "*")}
 
     def seen() -> Any:
         try:
-            commit(folder, "tuesday", list(outputs))
+            commit(folder, _JOB, list(outputs))
         except FileNotFoundError:
             if is_there:
                 raise
             return _NO_STAGING
         files = _visible(folder)
-        if files not in named.values() and len(files.get("tuesday.txt", "")) > len(text):
+        if files not in named.values() and len(files.get(_DONE, b"")) > len(text):
             named["commits-twice"] = files  # whatever a part that was written before is
         return files
 
     compare.equal(f"what readers see{when}", seen, right, named)
-    left = _texts(folder / "staging", "*")
+    is_folder = (folder / "staging").is_dir()
+    compare.holds(is_folder, f"staging{when}", "no folder", "a folder", "staging-is-removed")
+    left = _contents(folder / "staging", "*")
     compare.equal(f"what is in staging{when}", lambda: left, {}, {"staging-stays": left})
 
 
@@ -100,20 +106,20 @@ def _make(folder: Path, staged: Files, visible: Files) -> None:
     for name, files in (("staging", staged), ("visible", visible)):
         (folder / name).mkdir(parents=True)
         for file, text in files.items():
-            (folder / name / file).write_text(text)
+            (folder / name / file).write_bytes(text)
 
 
-def _joined(files: Files, names: Sequence[str] | Files) -> str:
-    return "".join(files[name] for name in names)
+def _joined(files: Files, names: Sequence[str] | Files) -> bytes:
+    return b"".join(files[name] for name in names)
 
 
 def _visible(folder: Path) -> Files:
     """Return what a reader sees: it takes all files whose names end with .txt."""
-    return _texts(folder / "visible", "*.txt")
+    return _contents(folder / "visible", "*.txt")
 
 
-def _texts(folder: Path, names: str) -> Files:
-    return {path.name: path.read_text() for path in sorted(folder.glob(names))}
+def _contents(folder: Path, names: str) -> Files:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob(names))}
 
 
 def _run_in_child(
@@ -146,7 +152,7 @@ def _run_in_child(
 
         with suppress(BaseException):
             sys.settrace(trace)
-            commit(folder, "tuesday", [*_OUTPUTS])
+            commit(folder, _JOB, [*_OUTPUTS])
         sys.settrace(None)
         end()
     os.close(write_end)

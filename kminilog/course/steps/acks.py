@@ -103,6 +103,7 @@ class _Column:
             "lost": len(lost),
             "lost, told that it is stored": sum(how.startswith("stored") for how in lost.values()),
             "lost, told nothing": sum(how == "nothing" for how in lost.values()),
+            "lost, told an error": sum(how == "an error" for how in lost.values()),
         }
 
 

@@ -232,7 +232,8 @@ def _tell_retention(
         return
     for row in deleted:
         told.recording.hide(f"{row[0]}{LOG_SUFFIX}", f"{row[0]}{INDEX_SUFFIX}")
-    values = values | {"log start offset": retained.after[0][1]}
+    rest_bytes = sum(row[3] for row in retained.after)
+    values = values | {"log bytes": rest_bytes, "log start offset": retained.after[0][1]}
     left = segments_table("What a reader lists", retained.after)
     for step, names in (
         ("The files get another name", retained.renamed),

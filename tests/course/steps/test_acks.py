@@ -23,6 +23,7 @@ BECAME_BEFORE_COPY = [
     ("lost", 2, 2, 1),
     ("lost, told that it is stored", 0, 1, 0),
     ("lost, told nothing", 2, 0, 0),
+    ("lost, told an error", 0, 1, 1),
 ]
 BECAME_AFTER_COPY = [
     ("stored", 3, 3, 3),
@@ -30,6 +31,7 @@ BECAME_AFTER_COPY = [
     ("lost", 1, 1, 1),
     ("lost, told that it is stored", 0, 0, 0),
     ("lost, told nothing", 1, 0, 0),
+    ("lost, told an error", 0, 1, 1),
 ]
 
 

@@ -206,6 +206,7 @@ def test_append_roll_retention_keeps_what_the_limit_asks_for(
     kept = listing.rows[goes:]
     ends = [*(row[1] for row in listing.rows), len(messages)]
     assert made.final.values["log start offset"] == ends[goes]
+    assert made.final.values["log bytes"] == sum(sizes[goes:])
     assert unlinked[1].rows == renamed[1].rows == kept
     names = {name for (name,) in renamed[0].rows}
     gone = {f"{row[0]}{end}" for row in listing.rows[:goes] for end in (".log", ".index")}
