@@ -52,19 +52,19 @@ def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
         _make(folder, _OF_OTHER_TASKS, whole)
         other = _joined(_OF_OTHER_TASKS, _OF_OTHER_TASKS)
         mistakes = {"commits-twice": whole | {_DONE: other}}
-        _compare(compare, commit, folder, [*_OF_OTHER_TASKS], whole, ", done before", mistakes)
+        _compare(compare, commit, folder, [*_OF_OTHER_TASKS], whole, "done before: ", mistakes)
 
         _make(folder, _STAGED, _MONDAY)
         steps, _ = _run_in_child(commit, folder)
         for step in sorted({steps * number // _MOST_KILLS for number in range(_MOST_KILLS)}):
             _make(folder, _STAGED, _MONDAY)
             _, line = _run_in_child(commit, folder, last=step)
-            seen, when = _visible(folder), f", killed in line {line}"
+            seen, when = _visible(folder), f"killed in line {line}: "
             right = whole if seen == whole else _MONDAY
-            what = f"what readers see{when}"
+            what = f"{when}what readers see"
             compare.equal(what, partial(_visible, folder), right, {"seen-in-parts": seen})
             mistakes = {"marked-before-done": _MONDAY, "staging-is-gone": _NO_STAGING}
-            again = f"{when}, then called again"
+            again = f"{when[:-2]}, called again: "
             _compare(compare, commit, folder, _OUTPUTS, whole, again, mistakes)
 
 
@@ -94,11 +94,11 @@ def _compare(
             named["commits-twice"] = files  # whatever a part that was written before is
         return files
 
-    compare.equal(f"what readers see{when}", seen, right, named)
+    compare.equal(f"{when}what readers see", seen, right, named)
     is_folder = (folder / "staging").is_dir()
-    compare.holds(is_folder, f"staging{when}", "no folder", "a folder", "staging-is-removed")
+    compare.holds(is_folder, f"{when}staging", "no folder", "a folder", "staging-is-removed")
     left = _contents(folder / "staging", "*")
-    compare.equal(f"what is in staging{when}", lambda: left, {}, {"staging-stays": left})
+    compare.equal(f"{when}what is in staging", lambda: left, {}, {"staging-stays": left})
 
 
 def _make(folder: Path, staged: Files, visible: Files) -> None:
