@@ -30,7 +30,7 @@ _CLOSING = "'\")]}"
 class ValueParts(NamedTuple):
     """A value by its parts, each with its label: those of bytes are bytes in hex.
 
-    `kind` is `bytes`, `number`, `parts` or `text`.
+    `kind` is `bytes`, `number`, `parts`, `keys` of a dict, or `text`.
     """
 
     kind: str
@@ -205,11 +205,23 @@ def sides_of(got: Any, expected: Any) -> tuple[ValueParts, ValueParts]:
     >>> sides_of(2, None)[0]
     ValueParts(kind='text', parts=[('', '2')])
     """
+    if isinstance(got, dict) and isinstance(expected, dict):
+        return _keys_of(got, expected)
     sides = _side(got), _side(expected)
     if sides[0].kind == sides[1].kind != "text":
         return sides
     one, other = around_difference(as_text(got), as_text(expected), _MOST_CHARACTERS)
     return ValueParts("text", [("", one)]), ValueParts("text", [("", other)])
+
+
+def _keys_of(got: dict[Any, Any], expected: dict[Any, Any]) -> tuple[ValueParts, ValueParts]:
+    """Return two dicts by the keys of both, in one order."""
+    keys = [*expected, *(key for key in got if key not in expected)][:_MOST_PARTS]
+
+    def parts(side: dict[Any, Any]) -> list[tuple[str, str]]:
+        return [(short(key), short(side[key]) if key in side else ENDED) for key in keys]
+
+    return ValueParts("keys", parts(got)), ValueParts("keys", parts(expected))
 
 
 def _side(value: Any) -> ValueParts:
@@ -220,8 +232,6 @@ def _side(value: Any) -> ValueParts:
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
         named = zip(value._fields, value, strict=False)
         kind, parts = "parts", [(str(name), short(each)) for name, each in named]
-    elif isinstance(value, dict):
-        kind, parts = "parts", [(short(key), short(each)) for key, each in value.items()]
     elif isinstance(value, list | tuple):
         kind, parts = "parts", [(str(n), short(each)) for n, each in enumerate(value)]
     else:

@@ -1,7 +1,8 @@
 """`lab check N.M --trace`: what a student's function gave, beside what is right.
 
     bytes      byte by byte, from shortly before the first difference on
-    parts      a list, tuple, dict or message: element by element
+    parts      a list, tuple or message: element by element
+    keys       a dict: key by key
     number     in decimal, in hex, and how far it is off
     text       all else: what surrounds the first difference
 

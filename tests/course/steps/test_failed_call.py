@@ -66,6 +66,21 @@ def test_list_is_element_by_element_and_a_named_tuple_by_its_fields():
     assert [rows[each] for each in marked] == [("position", "4", "5")]
 
 
+@pytest.mark.parametrize(
+    ("got", "expected", "says", "marked"),
+    [
+        ({".a": 0, "m": 1}, {"m": 1}, "Yours has '.a', and the right", [("'.a'", "0", "-")]),
+        ({"m": 1}, {"a": 2, "m": 1}, "Yours has no 'a'.", [("'a'", "-", "2")]),
+        ({"m": 1, "a": 2}, {"a": 3, "m": 1}, "The values of 'a' differ.", [("'a'", "2", "3")]),
+    ],
+)
+def test_dicts_are_key_by_key(got, expected, says, marked):
+    found = document_of(got, expected)
+    assert says in found.steps[1].say
+    rows, places = rows_of(found)
+    assert [rows[each] for each in places] == marked
+
+
 def test_values_of_two_kinds_are_texts():
     rows, marked = rows_of(document_of("x" * 90 + "1", None))
     assert marked == [0]
