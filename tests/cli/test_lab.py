@@ -1351,3 +1351,10 @@ def test_watch_without_a_terminal_goes_on_by_itself(folder):
         rest = process.stdout.read()
         assert process.wait() == 0
     assert re.search(r"1\.1  pass", rest)
+
+
+def test_run_of_a_lab_without_a_function_of_the_library_says_so():
+    assert lab("start", "9").code == 0
+    run = lab("run", "9", "--", "topic", "list")
+    assert (run.code, run.out) == (2, "")
+    assert "lab 9 has no function of the library" in run.err

@@ -53,6 +53,8 @@ def run(lab: str, words: tuple[str, ...], anyway: bool, catalogue: Catalogue) ->
         folders = [folder_of(lab_of(lab))]
     if not folders:
         raise click.UsageError(catalogue.say("no-progress"))
+    if not any(each.symbol for folder in folders for each in folder.lab.exercises):
+        raise click.UsageError(catalogue.say("run-none", lab=lab))
     answers: list[tuple[str, int, list[str]]] = []
     failing: list[ExerciseOutcome] = []
     for folder in folders:
