@@ -210,7 +210,7 @@ def test_folder_of_a_lab_that_is_not_here_is_named(tmp_path):
     folder.save()
     folder.path.rename(folder.path.with_name("99_own"))
     run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
-    assert "ada: 99_own: of no lab that is here; it is left out\n" in run.err
+    assert "ada/99_own: of no lab that is here; it is left out\n" in run.err
 
 
 def test_code_that_writes_beside_itself_changes_no_submission(tmp_path):
@@ -359,7 +359,7 @@ def test_results_for_gradescope_are_always_there(tmp_path, kind):
     assert ("../../answers.py leads out of its folder" in results["output"]) == (kind == "outside")
     page = (tmp_path / "h/students/student/index.html").read_text()
     assert (says in page) == (kind != "right")
-    assert ("student: a file without its folder; it is left out" in run.err) == (
+    assert ("student/answers.py: a file without its folder; it is left out" in run.err) == (
         kind == "lone file"
     )
 

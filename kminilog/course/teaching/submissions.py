@@ -5,7 +5,8 @@
     submissions/Ada Lovelace_123_assignsubmission_file_/       as Moodle names it
 
 The folder of a lab may be that of the student itself, or one further down: `ada/work/01_message`.
-There, too, a zip file stands for a folder.
+There, too, a zip file stands for a folder. What lies beside the folder of a lab is no reason to
+overlook that: the folder counts, and the file alone is left out.
 
 Only these three files count, and they are copied before anything is done with them: nothing is
 written into the submissions, and no link leads out of them. Nothing of a student's runs here.
@@ -28,6 +29,7 @@ from kminilog.storage.files import read_regular
 from kminilog.text import printable
 
 FILES = (ANSWERS_FILE, "checks.py", PROGRESS_FILE)
+_OF_WORK = (ANSWERS_FILE, PROGRESS_FILE)
 _FILE_BYTES = 1 << 20
 _LEVELS = 2  # of folders below that of the student
 _NOT_OF_STUDENTS = ("__MACOSX",)
@@ -43,7 +45,9 @@ class HandedIn(NamedTuple):
     lab: Lab
     path: Path
     shown: str
-    """The folder, as it is named in a notice."""
+    """The folder, as the list of pairs that are alike names it."""
+    where: str
+    """The same with the folder of the student, as a notice names it."""
 
     def files(self) -> dict[str, bytes]:
         """Return the files that are there. OSError for a link, and for one that cannot be read."""
@@ -84,6 +88,24 @@ class _Place(NamedTuple):
     path: Path
     name: str
 
+    def is_named_as_a_lab(self) -> bool:
+        return Path(self.name or self.path).name in _work_names()
+
+    def files(self) -> list[str]:
+        """Return which of the files that tell a work folder are there; a link is one, too."""
+        return [each for each in _OF_WORK if os.path.lexists(self.path / each)]
+
+    def rank(self) -> tuple[bool, bool, int, int, str]:
+        """Return what sorts the places of one student: of two for one lab, the first counts."""
+        is_zip_of_a_lab = Path(self.name).stem in _work_names()
+        depth = self.name.count("/")
+        named = not self.is_named_as_a_lab(), not is_zip_of_a_lab
+        return *named, -len(self.files()), depth, self.name
+
+
+def _work_names() -> set[str]:
+    return {lab.work_name for lab in all_labs()}
+
 
 def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None) -> Submissions:
     """Return what a directory holds; OSError if it cannot be listed.
@@ -119,7 +141,12 @@ class _Owner:
         name = printable(one_form(own))
         self.number = (match["number"] or "") if match else ""
         self.students = (roster.owners(name, self.number) if roster else []) or [name]
+        self._folder = "" if path.is_file() else printable(path.name)
         self._roster = roster
+
+    def where(self, place: _Place) -> str:
+        """Return a place with the folder it is in; the name of a zip file is part of its own."""
+        return f"{self._folder}/{place.name}".strip("/")
 
     def of_lab(self, lab: Lab) -> str:
         """Return one student who hands in a lab; the members of a group may differ by lab."""
@@ -132,22 +159,24 @@ class _Owner:
 
 def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) -> None:
     """Add the labs at a place. What cannot be read there is a fault of the student's."""
-    try:
-        for folder in _work_folders(place, unpacked, _LEVELS):
-            if isinstance(folder, _Place):
-                _add_lab(found, owner, folder)
-            else:
-                found.students.update(dict.fromkeys(owner.students, str(folder)))
-    except OSError as error:
-        fault = f"{printable(error.filename)}: {error.strerror}"
-        found.students.update(dict.fromkeys(owner.students, fault))
+    inside = list(_work_folders(place, unpacked, _LEVELS))
+    for fault in inside:
+        if isinstance(fault, str):
+            found.students.update(dict.fromkeys(owner.students, fault))
+    folders = [each for each in inside if isinstance(each, _Place)]
+    for folder in sorted(folders, key=_Place.rank):
+        _add_lab(found, owner, folder)
 
 
 def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
     lab = _lab_of(place)
+    where = owner.where(place)
+    if len(place.files()) == 1 and not place.is_named_as_a_lab():
+        where = f"{where}/{place.files()[0]}"
     if lab is None:
-        why = f"{place.name}: of no lab that is here" if place.name else "a file without its folder"
-        found.notices.append(f"{owner.students[0]}: {why}; it is left out")
+        is_alone = place.files() == [ANSWERS_FILE]
+        why = "a file without its folder" if is_alone else "of no lab that is here"
+        found.notices.append(f"{where}: {why}; it is left out")
         return
     taken = {(each.student, each.lab): each for each in found.handed_in}
     student = owner.of_lab(lab)
@@ -159,11 +188,13 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
             "student, write the number into the column id of the roster"
         )
     if (student, lab) in taken:
-        first = taken[student, lab].shown
-        found.notices.append(f"{student}: lab {lab.number} twice; the folder {first} counts")
+        first = taken[student, lab].where
+        found.notices.append(
+            f"{student}: lab {lab.number} twice; {first} counts, and {where} is left out"
+        )
     else:
         shown = place.name or printable(place.path.name)
-        found.handed_in.append(HandedIn(student, lab, place.path, shown))
+        found.handed_in.append(HandedIn(student, lab, place.path, shown, where))
 
 
 def _lab_of(place: _Place) -> Lab | None:
@@ -175,10 +206,10 @@ def _lab_of(place: _Place) -> Lab | None:
     return next(by_number, None) or next(by_name, None)
 
 
-def _work_folders(place: _Place, unpacked: Path, levels: int) -> Iterator[_Place | ZipError]:
-    """Yield the work folders at a place, by name; those with the names of labs come first.
+def _work_folders(place: _Place, unpacked: Path, levels: int) -> Iterator[_Place | str]:
+    """Yield the work folders at a place and below it; a text says what of it cannot be read.
 
-    A zip file is a place, too: yields the error of one that is not taken, and goes on.
+    A zip file is a place, too.
     """
     if _is_zip(place.path):
         target = unpacked / str(len(os.listdir(unpacked)))
@@ -186,15 +217,19 @@ def _work_folders(place: _Place, unpacked: Path, levels: int) -> Iterator[_Place
         try:
             unpack(place.path, target, FILES, _FILE_BYTES)
         except ZipError as error:
-            yield ZipError(printable(f"{place.name}: {error}"))
+            yield printable(f"{place.name}: {error}")
             return
         place = _Place(target, place.name)
-    if any(os.path.lexists(place.path / name) for name in (ANSWERS_FILE, PROGRESS_FILE)):
+    if place.files():
         yield place
-    elif levels:
-        names = {lab.work_name for lab in all_labs()}
-        inside = [each for each in place.path.iterdir() if not each.is_symlink()]
-        for each in sorted(inside, key=lambda each: (each.name not in names, each.name)):
+    is_whole = place.is_named_as_a_lab() and PROGRESS_FILE in place.files()
+    if levels and not is_whole:  # copies in the folder of a lab are the student's own affair
+        try:
+            inside = sorted(each for each in place.path.iterdir() if not each.is_symlink())
+        except OSError as error:
+            yield f"{printable(error.filename)}: {error.strerror}"
+            return
+        for each in inside:
             below = _Place(each, f"{place.name}/{printable(each.name)}".lstrip("/"))
             if each.is_dir() or _is_zip(each):
                 yield from _work_folders(below, unpacked, levels - each.is_dir())

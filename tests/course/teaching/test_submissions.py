@@ -1,5 +1,6 @@
 """What students have handed in: folders and zip files, under the names that platforms give them."""
 
+import shutil
 import struct
 import zipfile
 from pathlib import Path
@@ -193,3 +194,48 @@ def test_folder_of_a_group_belongs_to_one_of_its_members(tmp_path):
     found = read(tmp_path, roster_from_csv("r", text.encode()))
     assert labs(found) == [("ada", 1), ("bob", 2)]
     assert set(found.students) == {"ada", "bob", "eve"}
+
+
+@pytest.mark.parametrize("inside", ["", "home/", "home.zip/", "01_message.zip/"])
+@pytest.mark.parametrize(
+    "stray", [["answers.py"], ["progress.json"], ["answers.py", "progress.json"]]
+)
+def test_file_beside_the_folder_of_a_lab_is_left_out_and_the_folder_counts(tmp_path, inside, stray):
+    work = start(tmp_path / "work", 1)
+    for name in stray:
+        shutil.copy(work / "01_message" / name, work / name)
+    ada = tmp_path / "in/ada"
+    if inside.endswith(".zip/"):
+        packed(ada / inside.rstrip("/"), work)
+    else:
+        shutil.copytree(work, ada / inside)
+    found = read(tmp_path)
+    (one,) = found.handed_in
+    assert (one.lab.number, one.where) == (1, f"ada/{inside}01_message")
+    assert set(one.files()) == set(FILES)
+    (notice,) = found.notices
+    at = f"ada/{inside}".rstrip("/")
+    if stray == ["answers.py"] and inside != "01_message.zip/":
+        assert notice == f"{at}/answers.py: a file without its folder; it is left out"
+    else:
+        assert f"lab 1 twice; ada/{inside}01_message counts, and {at}" in notice
+
+
+@pytest.mark.parametrize("below", ["01_message.zip", "kminilog-home.zip", "home/01_message.zip"])
+def test_file_beside_a_zip_file_is_left_out_and_the_zip_file_counts(tmp_path, below):
+    packed(tmp_path / "in/ada" / below, start(tmp_path / "work", 1, 2))
+    (tmp_path / "in/ada/answers.py").write_text("")
+    found = read(tmp_path)
+    assert labs(found) == [("ada", 1), ("ada", 2)]
+    assert found.notices == ["ada/answers.py: a file without its folder; it is left out"]
+
+
+def test_copies_within_a_work_folder_are_no_other_hand_in(tmp_path):
+    """Be it named as a lab, or be it the folder of the student itself."""
+    for place in ("ada/01_message", "bob"):
+        start(tmp_path / "work" / place, 1)
+        shutil.copytree(tmp_path / "work" / place / "01_message", tmp_path / "in" / place)
+        shutil.copytree(tmp_path / "in" / place, tmp_path / "in" / place / "old")
+    found = read(tmp_path)
+    assert [each.where for each in found.handed_in] == ["ada/01_message", "bob"]
+    assert found.notices == ["bob: lab 1 twice; bob counts, and bob/old is left out"]
