@@ -308,6 +308,20 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):
     assert marks.read_bytes() == before
 
 
+def test_member_with_another_folder_has_its_marks_and_the_others_those_of_the_group(tmp_path):
+    handed_in(tmp_path, "grp", HEADER)
+    handed_in(tmp_path, "xi", HEADER + CHECKSUM)
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,group\nxi,grp\nxu,grp\nyo,grp\n")
+    marks = tmp_path / "marks.csv"
+    words = ("grade", tmp_path / "submissions", "--csv", marks, "--roster", roster)
+    assert course(*words).code == 0
+    points = dict.fromkeys(("xi", "xu", "yo"), 0)
+    for (name, _), row in rows_of(marks).items():
+        points[name] += int(row["points"])
+    assert points == {"xi": 20, "xu": 10, "yo": 10}
+
+
 def test_reason_teaches_as_lab_check_says_it(graded):
     directory, _ = graded
     says, breaks = Catalogue("en").reason("size-includes-12")

@@ -138,7 +138,7 @@ def grade_command(
         students = dict.fromkeys(course.students, "") | found.students
         marks = _graded(found, students, csv_file, catalogue, resume=resume)
     labs = sorted({each.lab for each in found.handed_in}, key=lambda lab: lab.number)
-    marks = completed(marks, students, labs, course, rule, catalogue)
+    marks = completed(marks, students, labs, course, found.of_groups, rule, catalogue)
     write_output(csv_file, marks_as_csv(marks))
     if core:
         marks = [mark for mark in marks if exercise_of(mark.id).core]

@@ -231,14 +231,15 @@ def completed(
     students: Mapping[str, str],
     labs: Sequence[Lab],
     roster: Roster,
+    of_groups: Mapping[tuple[str, int], str],
     rule: LateRule,
     catalogue: Catalogue,
 ) -> list[Mark]:
     """Return marks with what only all of them together, and the roster, tell.
 
     Each of `students` has a row for each exercise of `labs`; the text beside the name says why a
-    student's folder cannot be read. What one of a group has handed in counts for those who have
-    handed in nothing.
+    student's folder cannot be read. What a group has handed in counts for those of it who have
+    handed in nothing else; without a folder of its name, it is what one of them has handed in.
     """
     by_folder = defaultdict(list)
     for mark in marks:
@@ -247,8 +248,10 @@ def completed(
     for lab in labs:
         for student, fault in students.items():
             group = roster.group_of(student, lab.number)
+            name = roster.entry(student, lab.number).group
+            first = of_groups.get((name, lab.number), student)
             handed_in_by = next(
-                (each for each in (student, *group) if (each, lab.number) in by_folder), None
+                (each for each in (student, first, *group) if (each, lab.number) in by_folder), None
             )
             if handed_in_by:
                 own = by_folder[handed_in_by, lab.number]
@@ -264,7 +267,7 @@ def completed(
                 replace(
                     mark,
                     student=student,
-                    group=roster.entry(student, lab.number).group,
+                    group=name,
                     late="" if late_by is None else YES if rule.is_late(late_by) else NO,
                     lost_percent=rule.lost_percent(late_by) if late_by else 0,
                 )

@@ -116,18 +116,24 @@ class Roster:
         group = self.entry(student, lab).group
         if not group:
             return [student]
+        return self.members(group, lab)
+
+    def members(self, group: str, lab: int) -> list[str]:
+        """Return who hands in a lab as a group of this name."""
         return [each for each in self.students if self.entry(each, lab).group == group]
 
-    def owners(self, name: str, number: str = "") -> list[str]:
-        """Return whose folder has this name: a student's, or that of all members of a group.
+    def student_of(self, name: str, number: str = "") -> str:
+        """Return the student whose folder has this name; an empty string if it is nobody's.
 
         `number` is what Moodle puts behind the name; it may be the id of one who shares a name.
         """
         for student, id in self._ids.items():
             if number and id in (number, f"Participant {number}"):
-                return [student]
-        if name in self.students:
-            return [name]
+                return student
+        return name if name in self.students else ""
+
+    def in_group(self, name: str) -> list[str]:
+        """Return who hands in a lab, whichever it is, as a group of this name."""
         return list(dict.fromkeys(who for (who, _), row in self._rows.items() if row.group == name))
 
 

@@ -75,11 +75,13 @@ class Submissions(NamedTuple):
     """All that was handed in. `notices` say what was left out.
 
     `students` are all that have a folder; for one that cannot be read it says why, else nothing.
+    `of_groups` says for a group and the number of a lab as whose work its folder is graded.
     """
 
     students: dict[str, str]
     handed_in: list[HandedIn]
     notices: list[str]
+    of_groups: dict[tuple[str, int], str]
 
 
 class _Place(NamedTuple):
@@ -113,7 +115,8 @@ def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None
     What is needed of zip files is written into the directory `unpacked`. The roster tells whose a
     folder is that has the name of a group, or Moodle's number of a student.
     """
-    found = Submissions({}, [], [])
+    found = Submissions({}, [], [], {})
+    folders = []
     for path in sorted(directory.iterdir()):
         name = printable(path.name)
         if path.name.startswith(".") or path.name in _NOT_OF_STUDENTS:
@@ -126,9 +129,12 @@ def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None
         for student in owner.students:
             found.students.setdefault(student, "")
         if path.is_dir() or _is_zip(path):
-            _add_labs(found, owner, _Place(path, name if path.is_file() else ""), unpacked)
+            folders.append((owner, _Place(path, name if path.is_file() else "")))
         else:
             found.notices.append(f"{name}: a file alone; hand in the folder of the lab")
+    # A group's folder is graded as that of a member who has no other.
+    for owner, place in sorted(folders, key=lambda each: each[0].is_group):
+        _add_labs(found, owner, place, unpacked)
     return found
 
 
@@ -138,9 +144,12 @@ class _Owner:
     def __init__(self, path: Path, roster: Roster | None) -> None:
         match = _OF_MOODLE.fullmatch(path.name)
         own = match["name"] if match else path.stem if _is_zip(path) else path.name
-        name = printable(one_form(own))
+        self.name = name = printable(one_form(own))
         self.number = (match["number"] or "") if match else ""
-        self.students = (roster.owners(name, self.number) if roster else []) or [name]
+        student = roster.student_of(name, self.number) if roster else name
+        in_group = roster.in_group(name) if roster and not student else []
+        self.is_group = bool(in_group)
+        self.students = in_group or [student or name]
         self._folder = "" if path.is_file() else printable(path.name)
         self._roster = roster
 
@@ -148,13 +157,18 @@ class _Owner:
         """Return a place with the folder it is in; the name of a zip file is part of its own."""
         return f"{self._folder}/{place.name}".strip("/")
 
-    def of_lab(self, lab: Lab) -> str:
-        """Return one student who hands in a lab; the members of a group may differ by lab."""
-        if self._roster and len(self.students) > 1:
-            for student in self.students:
-                if len(self._roster.group_of(student, lab.number)) > 1:
-                    return student
-        return self.students[0]
+    def of_lab(self, lab: Lab, found: Submissions) -> str:
+        """Return whose work on a lab it is: of a group, a member's who has handed in no other.
+
+        The members of a group may differ by lab.
+        """
+        if not (self._roster and self.is_group):
+            return self.students[0]
+        if first := found.of_groups.get((self.name, lab.number)):
+            return first
+        of_lab = self._roster.members(self.name, lab.number) or self.students
+        busy = {each.student for each in found.handed_in if each.lab == lab}
+        return next((each for each in of_lab if each not in busy), of_lab[0])
 
 
 def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) -> None:
@@ -179,8 +193,9 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
         found.notices.append(f"{where}: {why}; it is left out")
         return
     taken = {(each.student, each.lab): each for each in found.handed_in}
-    student = owner.of_lab(lab)
-    if (student, lab) in taken and owner.number:  # of Moodle: a namesake, perhaps
+    student = owner.of_lab(lab, found)
+    may_be_a_namesake = owner.number and not owner.is_group
+    if (student, lab) in taken and may_be_a_namesake:
         student = f"{student}_{owner.number}"
         found.students[student] = ""
         found.notices.append(
@@ -194,6 +209,8 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
         )
     else:
         shown = place.name or printable(place.path.name)
+        if owner.is_group:
+            found.of_groups[owner.name, lab.number] = student
         found.handed_in.append(HandedIn(student, lab, place.path, shown, where))
 
 

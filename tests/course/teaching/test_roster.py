@@ -69,10 +69,10 @@ def test_group_owns_a_folder_and_may_differ_from_lab_to_lab():
     )
     assert found.group_of("ada", 1) == ["ada", "bob"]
     assert found.group_of("bob", 2) == ["bob"]
-    assert found.owners("Red") == ["ada", "bob"]
-    assert (found.owners("ada"), found.owners("nobody")) == (["ada"], [])
-    assert found.owners("Participant", "9") == ["eve"]
-    assert found.owners("a namesake", "8") == ["bob"]
+    assert (found.in_group("Red"), found.members("Red", 2)) == (["ada", "bob"], ["ada"])
+    assert (found.student_of("ada"), found.student_of("nobody")) == ("ada", "")
+    assert found.student_of("Participant", "9") == "eve"
+    assert found.student_of("a namesake", "8") == "bob"
 
 
 @pytest.mark.parametrize(

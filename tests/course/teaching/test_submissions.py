@@ -239,3 +239,29 @@ def test_copies_within_a_work_folder_are_no_other_hand_in(tmp_path):
     found = read(tmp_path)
     assert [each.where for each in found.handed_in] == ["ada/01_message", "bob"]
     assert found.notices == ["bob: lab 1 twice; bob counts, and bob/old is left out"]
+
+
+def test_folder_of_a_group_is_that_of_a_member_who_has_no_other(tmp_path):
+    for name in ("grp", "xi"):
+        start(tmp_path / "in" / name, 1)
+    packed(tmp_path / "in/grp.zip", tmp_path / "in/grp")
+    text = "student,group\nxi,grp\nxu,grp\nyo,grp\n"
+    found = read(tmp_path, roster_from_csv("r", text.encode()))
+    assert [(each.student, each.where) for each in found.handed_in] == [
+        ("xi", "xi/01_message"),
+        ("xu", "grp/01_message"),
+    ]
+    assert found.of_groups == {("grp", 1): "xu"}
+    (notice,) = found.notices
+    assert notice == "xu: lab 1 twice; grp/01_message counts, and grp.zip/01_message is left out"
+
+
+def test_folder_of_a_group_whose_members_all_have_another_is_left_out(tmp_path):
+    for name in ("Red_9_assignsubmission_file_", "xi"):
+        start(tmp_path / "in" / name, 1)
+    found = read(tmp_path, roster_from_csv("r", b"student,group\nxi,Red\n"))
+    assert [(each.student, each.where) for each in found.handed_in] == [("xi", "xi/01_message")]
+    assert found.notices == [
+        "xi: lab 1 twice; xi/01_message counts, "
+        "and Red_9_assignsubmission_file_/01_message is left out"
+    ]
