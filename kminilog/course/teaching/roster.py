@@ -6,11 +6,13 @@
 Only `student` is needed: the name of the folder that holds the work. A row is about one lab; one
 without a lab is about all, as far as the lab has no row of its own that says more. Times are ISO
 8601, or as Moodle and Canvas write them. Nothing else tells when work came: the times of files
-change when they are copied. The names are equal in all forms of Unicode. Source: ours.
+change when they are copied. The names are equal in all forms of Unicode. Two students of one name
+are told apart by their `id`, which stands behind the name then: `Jan Novak_11`. Source: ours.
 """
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -21,7 +23,9 @@ from kminilog.course.teaching.marks import MarksError, csv_rows
 from kminilog.text import printable
 
 STUDENT, LAB, DEADLINE, SUBMITTED = "student", "lab", "deadline", "submitted"
+ID = "id"
 _ALL_LABS = 0
+_OF_MOODLE = "Participant "  # in front of its number, in the grading worksheet
 _NOTHING = ("", "-")  # Moodle's grading worksheet writes - for work that did not come
 _WEEKDAY = re.compile("^[A-Z][a-z]+day, ")
 _FORMS_OF_MOODLE = (
@@ -128,7 +132,7 @@ class Roster:
         `number` is what Moodle puts behind the name; it may be the id of one who shares a name.
         """
         for student, id in self._ids.items():
-            if number and id in (number, f"Participant {number}"):
+            if number and id.removeprefix(_OF_MOODLE) == number:
                 return student
         return name if name in self.students else ""
 
@@ -144,19 +148,40 @@ def roster_from_csv(name: str, data: bytes) -> Roster:
     for a name that no folder can have, and for what is no lab and no time.
     """
     found: dict[tuple[str, int], Entry] = {}
-    for line, row in csv_rows(name, data, [STUDENT], RosterError):
+    rows = csv_rows(name, data, [STUDENT], RosterError)
+    namesakes = _namesakes(row for _, row in rows)
+    for line, row in rows:
         try:
-            key, entry = _read(row)
-            if key in found:
-                lab = f" for lab {key[1]}" if key[1] else ""
-                raise ValueError(f"{key[0]} stands there a second time{lab}")
-            found[key] = entry
-            _check_zones(Roster(found).entry(*key))
+            (student, lab), entry = _read(row)
+            if student in namesakes:
+                student = _told_apart(student, entry.id)
+            if (student, lab) in found:
+                of_lab = f" for lab {lab}" if lab else ""
+                raise ValueError(
+                    f"{student} stands there a second time{of_lab}; an id tells namesakes apart"
+                )
+            found[student, lab] = entry
+            _check_zones(Roster(found).entry(student, lab))
         except ValueError as wrong:
             raise RosterError(name, f"line {line}: {wrong}") from None
     if not found:
         raise RosterError(name, "it names no student")
     return Roster(found)
+
+
+def _namesakes(rows: Iterable[Mapping[str, str]]) -> set[str]:
+    """Return the names that stand there with more than one id."""
+    ids = defaultdict(set)
+    for row in rows:
+        if id := row.get(ID, "").strip():
+            ids[one_form(printable(row[STUDENT].strip()))].add(id)
+    return {student for student, own in ids.items() if len(own) > 1}
+
+
+def _told_apart(student: str, id: str) -> str:
+    if not id or "/" in id:
+        raise ValueError(f"{student} is the name of several; {id!r} is no id that tells which")
+    return f"{student}_{id.removeprefix(_OF_MOODLE)}"
 
 
 def _read(row: Mapping[str, str]) -> tuple[tuple[str, int], Entry]:
@@ -171,7 +196,7 @@ def _read(row: Mapping[str, str]) -> tuple[tuple[str, int], Entry]:
         deadline=_moment(cells.get(DEADLINE, "")),
         submitted=_moment(cells.get(SUBMITTED, "")),
         group=one_form(cells.get("group", "")),
-        id=cells.get("id", ""),
+        id=cells.get(ID, ""),
         email=cells.get("email", ""),
     )
 

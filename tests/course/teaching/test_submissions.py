@@ -187,6 +187,19 @@ def test_namesakes_are_told_apart_by_the_number(tmp_path):
     assert (labs(found), found.notices) == ([("Ada B", 1), ("Ada C", 1)], [])
 
 
+@pytest.mark.parametrize("before", ["", "Participant "])
+def test_namesakes_of_the_roster_are_told_apart_by_their_id(tmp_path, before):
+    for number in (11, 12):
+        start(tmp_path / f"in/Jan Novak_{number}_assignsubmission_file_", 1)
+    rows = [f"Jan Novak,{lab},{before}{id}" for id in (11, 12) for lab in (1, 2)]
+    course = roster_from_csv("r", "\n".join(["student,lab,id", *rows]).encode())
+    found = read(tmp_path, course)
+    assert labs(found) == [("Jan Novak_11", 1), ("Jan Novak_12", 1)]
+    assert found.notices == []
+    assert [*found.students] == course.students
+    assert course.identity("Jan Novak_12") == (f"{before}12", "")
+
+
 def test_folder_of_a_group_belongs_to_one_of_its_members(tmp_path):
     for number in (1, 2):
         start(tmp_path / "in/Team Red_9_assignsubmission_file_", number)
