@@ -460,12 +460,15 @@ def test_bad_places_are_one_line(tmp_path):
     handed_in(tmp_path, answers="")
     submissions, marks = tmp_path / "submissions", tmp_path / "marks.csv"
     (tmp_path / "empty").mkdir()
+    (submissions / "students/ada").mkdir(parents=True)
     for words, says in (
         ((submissions / "none", "--csv", marks), "none"),
         ((submissions / "ada/01_message/answers.py", "--csv", marks), "answers.py"),
         ((tmp_path / "empty", "--csv", marks), "has no folder of a student"),
         ((submissions, "--csv", submissions / "ada/marks.csv"), "name a place elsewhere"),
         ((submissions, "--csv", marks, "--html", submissions / "h"), "name a place elsewhere"),
+        ((submissions, "--csv", marks, "--html", submissions), "name a place elsewhere"),
+        ((submissions / "students", "--csv", marks, "--html", submissions), "name a place"),
     ):
         run = course("grade", *words)
         assert_one_line(run, 2)

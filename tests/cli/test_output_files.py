@@ -114,6 +114,29 @@ def test_two_outputs_into_one_file_are_refused(
     assert contents(Path("out")) == {}
 
 
+OVER_INPUT = [
+    ("course grade submissions", "--csv x.csv --roster x.csv", "--csv writes"),
+    ("course grade submissions", "--csv new.csv --roster x.csv --wide link.csv", "--roster reads"),
+    ("course grade submissions", "--csv new.csv --html out --roster out/x.json", "--html writes"),
+    ("course stats", "x.csv --html x.csv", "--html writes"),
+    ("course stats", "--html ./x.csv x.csv", "--html writes"),
+]
+
+
+@pytest.mark.parametrize(("command", "words", "other"), OVER_INPUT)
+def test_output_over_an_input_is_refused(tmp_path, monkeypatch, command, words, other):
+    monkeypatch.chdir(tmp_path)
+    for name in ("submissions", "out"):
+        Path(name).mkdir()
+    for name in ("x.csv", "out/x.json"):
+        Path(name).write_text("student\nada\n")
+    Path("link.csv").symlink_to("x.csv")
+    before = contents(tmp_path)
+    run = CommandLine(tmp_path / "log")(*command.split(), *words.split())
+    assert_one_line(run, 2, f"{other} this file, too; name another one")
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.parametrize("option", ["--report", "--junit", "--findings"])
 def test_output_that_is_a_file_of_the_source_is_refused(orders, tmp_path, monkeypatch, option):
     monkeypatch.chdir(tmp_path)

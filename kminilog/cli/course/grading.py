@@ -49,6 +49,7 @@ from kminilog.text import count
 _MINUTE = 60  # seconds
 _HOUR = 60  # minutes
 _SECONDS_BETWEEN_FILES = 2.0
+_PAGES = "students"  # in the directory of --html, one for each
 
 
 @click.command("grade", epilog=example("kminilog course grade submissions --csv marks.csv"))
@@ -150,7 +151,7 @@ def grade_command(
             complain(f"{who} no id and no email in the roster: a gradebook gets the name alone")
     if html:
         for student, own in by_student(marks, students):
-            place = html / "students" / student
+            place = html / _PAGES / student
             place.mkdir(parents=True, exist_ok=True)
             fault = students[student]
             page = student_page(student, own, fault, catalogue)
@@ -190,7 +191,7 @@ def _submissions(
 ) -> Submissions:
     """Return what was handed in, or refuse a directory that holds nothing, or the results."""
     for output in filter(None, outputs):
-        if directory.resolve() in output.resolve().parents:
+        if directory.resolve() in (output / _PAGES / "NAME").resolve().parents:
             raise click.UsageError(f"{output} is in {directory}; name a place elsewhere")
     found = submissions_in(directory, unpacked, roster)
     warn_all(found.notices)

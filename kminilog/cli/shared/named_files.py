@@ -10,8 +10,9 @@ be a FIFO. Source: ours.
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -46,6 +47,8 @@ class InputFile(click.ParamType[Path]):
         """Return the path; a usage error if nothing, a directory, or a FIFO has this name."""
         _refuse_missing(self, value, param, ctx)
         refuse_fifo(self, value, param, ctx)
+        if reason := named_too(Path(value), param, ctx, is_input=True):
+            self.fail(f"{value}: {reason}", param, ctx)
         return Path(value)
 
 
@@ -112,6 +115,53 @@ def refuse_fifo(
         return  # who opens it says why it cannot
     if is_fifo:
         kind.fail(f"{value} is a FIFO; name a regular file", param, ctx)
+
+
+def is_device(path: Path) -> bool:
+    """Tell if a path leads to a device, such as /dev/null, which keeps nothing."""
+    with suppress(OSError):
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    return False
+
+
+class _Named(NamedTuple):
+    """A file that an option names; with `endings`, a directory for such files."""
+
+    option: str
+    path: Path
+    endings: tuple[str, ...]
+    is_input: bool
+
+
+def named_too(
+    path: Path,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+    *,
+    endings: tuple[str, ...] = (),
+    is_input: bool = False,
+) -> str:
+    """Return why another option of the command may write, or need, the same file; else nothing.
+
+    Click converts options in the order in which they are typed, then arguments: each is compared
+    with those before it. Two may read one file.
+    """
+    if ctx is None or param is None or is_device(path):
+        return ""
+    own = _Named(param.opts[0], Path(os.path.realpath(path)), endings, is_input)
+    named: list[_Named] = ctx.meta.setdefault(__name__, [])
+    for other in named:
+        if other.option == own.option or (other.is_input and is_input):
+            continue
+        if own.path == other.path or _is_in(own, other) or _is_in(other, own):
+            does = "reads" if other.is_input else "writes"
+            return f"{other.option} {does} this file, too; name another one"
+    named.append(own)
+    return ""
+
+
+def _is_in(file: _Named, directory: _Named) -> bool:
+    return directory.path in file.path.parents and file.path.suffix in directory.endings
 
 
 def _segment_below(directory: Path) -> Path | None:

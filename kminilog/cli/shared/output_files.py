@@ -8,7 +8,7 @@
                            keeps the old bytes
     a device               is written to, not replaced
     where stdout goes      is refused: a file that is replaced would lose what was printed
-    named by two options   is refused: one would replace the other
+    named by two options   is refused: one would replace the other, or what it is made of
 
 Every option that names such a file has the type `OutputFile`, or `OutputDirectory` for several, and
 every such file is written by `write_output`, or by `write_page`. Source: ours.
@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import click
 
-from kminilog.cli.shared.named_files import DirectoryName, refuse_fifo
+from kminilog.cli.shared.named_files import DirectoryName, is_device, named_too, refuse_fifo
 from kminilog.cli.shared.output import warn
 from kminilog.errors import LogDirError
 from kminilog.pages import grouped, is_too_long
@@ -55,7 +55,7 @@ class OutputFile(click.ParamType[Path]):
         if not directory.is_dir():
             self.fail(f"{value}: there is no directory {directory}; make it first", param, ctx)
         refuse_fifo(self, value, param, ctx)
-        if reason := _why_not(Path(value)) or _named_too(Path(value), None, param, ctx):
+        if reason := _why_not(Path(value)) or named_too(Path(value), param, ctx):
             self.fail(f"{value}: {reason}", param, ctx)
         if self._endings and Path(value).suffix.lower() not in self._endings:
             self.fail(f"{value}: its name must end in {' or '.join(self._endings)}", param, ctx)
@@ -78,7 +78,7 @@ class OutputDirectory(DirectoryName):
         path = super().convert(value, param, ctx)
         if path.exists() and not path.is_dir():
             self.fail(f"{value} is a file; name a directory", param, ctx)
-        if reason := _why_not(path / "page") or _named_too(path, self._endings, param, ctx):
+        if reason := _why_not(path / "page") or named_too(path, param, ctx, endings=self._endings):
             self.fail(f"{value}: {reason}", param, ctx)
         return path
 
@@ -95,9 +95,9 @@ def write_output(path: Path, data: bytes) -> None:
         raise LogDirError(str(path), reason=reason)
     mode = None
     with suppress(FileNotFoundError):
-        mode = None if _is_device(target) else stat.S_IMODE(regular_status(target).st_mode)
+        mode = None if is_device(target) else stat.S_IMODE(regular_status(target).st_mode)
     try:
-        if _is_device(target):
+        if is_device(target):
             with open(target, "wb") as device:
                 device.write(data)
         else:
@@ -116,12 +116,6 @@ def write_page(path: Path, page: str) -> None:
         warn(f"{path}: a long page, {size} bytes; name fewer topics for a shorter one")
 
 
-def _is_device(path: Path) -> bool:
-    with suppress(OSError):
-        return stat.S_ISCHR(os.stat(path).st_mode)
-    return False
-
-
 def _why_not(path: Path) -> str:
     """Return why nothing is written to a path, which may be a link; empty if it may be."""
     target = Path(os.path.realpath(path))
@@ -133,29 +127,3 @@ def _why_not(path: Path) -> str:
             if stat.S_ISREG(found.st_mode) and os.path.samestat(found, target.stat()):
                 return f"{stream} goes to this file; name another one"
     return ""
-
-
-def _named_too(
-    path: Path,
-    endings: tuple[str, ...] | None,
-    param: click.Parameter | None,
-    ctx: click.Context | None,
-) -> str:
-    """Return why another option of the command may write the same file; empty if none does.
-
-    With `endings` the path is that of a directory for such files.
-    """
-    if ctx is None or param is None or _is_device(path):
-        return ""
-    mine = Path(os.path.realpath(path))
-    named: dict[str, tuple[Path, tuple[str, ...] | None]] = ctx.meta.setdefault(__name__, {})
-    named[param.opts[0]] = mine, endings
-    for option, (other, its_endings) in named.items():
-        is_same = mine == other and option != param.opts[0]
-        if is_same or _is_in(mine, other, its_endings) or _is_in(other, mine, endings):
-            return f"{option} writes this file, too; name another one"
-    return ""
-
-
-def _is_in(file: Path, directory: Path, endings: tuple[str, ...] | None) -> bool:
-    return directory in file.parents and file.suffix in (endings or ())
