@@ -281,6 +281,21 @@ def test_late_work_loses_percent_for_each_day_after_a_time_of_grace(tmp_path):
     assert_one_line(course(*words, *rule), 2)  # there are no times
 
 
+def test_wide_file_has_the_labs_of_a_roster_that_names_them(tmp_path):
+    """One has begun lab 2 early."""
+    for name, lab in (("ada", 1), ("ada", 2), ("bob", 1)):
+        WorkFolder.start(lab_of(lab), tmp_path / "submissions" / name, name)
+    roster, wide = tmp_path / "roster.csv", tmp_path / "wide.csv"
+    words = ["grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv", "--wide", wide]
+    run = course(*words)
+    assert wide.read_text().splitlines()[1:] == ["ada,,,,,0,0", "bob,,,,,0,"]
+    assert "left out" not in run.err
+    roster.write_text("student,lab,deadline\nada,1,2026-10-05T18:00\nbob,1,2026-10-05T18:00\n")
+    run = course(*words, "--roster", roster)
+    assert wide.read_text().splitlines()[1:] == ["ada,,,,,0", "bob,,,,,0"]
+    assert f"lab 2: not in the roster, so left out of {wide}\n" in run.err
+
+
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):
     for name in ("ada", "eve"):
         handed_in(tmp_path, name)

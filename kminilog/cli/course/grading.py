@@ -144,8 +144,11 @@ def grade_command(
     if core:
         marks = [mark for mark in marks if exercise_of(mark.id).core]
     if wide_file:
-        wide = gradebook(marks, students, labs, course, has_points_possible=points_possible)
+        columns = [lab for lab in labs if course.names(lab.number)]
+        wide = gradebook(marks, students, columns, course, has_points_possible=points_possible)
         write_output(wide_file, wide)
+        if others := ", ".join(f"lab {lab.number}" for lab in labs if lab not in columns):
+            complain(f"{others}: not in the roster, so left out of {wide_file}")
         if nameless := sum(course.identity(student) == ("", "") for student in students):
             who = count(nameless, "student", "have")
             complain(f"{who} no id and no email in the roster: a gradebook gets the name alone")

@@ -15,6 +15,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from kminilog.course.judging.outcome import TODO
 from kminilog.course.material import Lab
 from kminilog.course.teaching.marks import Mark, cell, points_of
 from kminilog.course.teaching.roster import Roster
@@ -31,7 +32,11 @@ def gradebook(
     *,
     has_points_possible: bool,
 ) -> bytes:
-    """Return the file; the roster's `id` is the SIS User ID, `email` the SIS Login ID."""
+    """Return the file; the roster's `id` is the SIS User ID, `email` the SIS Login ID.
+
+    A student who has handed in nothing has 0 if a deadline is known, else an empty cell: others may
+    just have been early.
+    """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*_HEADING, *(f"Lab {lab.number}" for lab in labs)])
@@ -48,10 +53,12 @@ def gradebook(
         writer.writerow([_POINTS_POSSIBLE, *[""] * (len(_HEADING) - 1), *most])
     for student in sorted(students):
         id, email = roster.identity(student)
-        points = [
-            points_of(mark for mark in marks if (mark.student, mark.lab) == (student, lab.number))
-            for lab in labs
-        ]
-        row = [cell(student), "", cell(id), cell(email), "", *(f"{each:g}" for each in points)]
+        points = []
+        for lab in labs:
+            own = [mark for mark in marks if (mark.student, mark.lab) == (student, lab.number)]
+            is_due = roster.entry(student, lab.number).deadline is not None
+            is_graded = is_due or any(mark.digest or mark.status != TODO for mark in own)
+            points.append(f"{points_of(own):g}" if is_graded else "")
+        row = [cell(student), "", cell(id), cell(email), "", *points]
         writer.writerow(row)
     return file.getvalue().encode()

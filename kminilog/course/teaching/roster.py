@@ -106,6 +106,15 @@ class Roster:
         """Return id and email of a student, in whichever of his or her rows they stand."""
         return self._ids.get(student, ""), self._emails.get(student, "")
 
+    def names(self, lab: int) -> bool:
+        """Tell if a lab is one of the roster's: each is, where not every row names a lab.
+
+        >>> [Roster(dict.fromkeys(keys, Entry())).names(3) for keys in ([("a", 1)], [("a", 0)], [])]
+        [False, True, True]
+        """
+        named = {number for _, number in self._rows}
+        return not named or bool(named & {lab, _ALL_LABS})
+
     def late_by(self, student: str, lab: int, handed_in_by: str) -> timedelta | None:
         """Return how long after the deadline work came; None if the roster does not say it.
 

@@ -15,7 +15,7 @@ ROSTER = roster_from_csv(
     "roster.csv", "student,id,email\nLovelace; Ada,s1017,ada@x\nZoë,s1018,zoe@x\n".encode()
 )
 MARKS = [
-    Mark(student, lab, exercise, "implement", "pass", points, 20, lost_percent=lost)
+    Mark(student, lab, exercise, "implement", "pass", points, 20, lost_percent=lost, digest="d")
     for student, lab, lost, both in (
         ("Lovelace; Ada", 1, 0, (20, 15)),
         ("Lovelace; Ada", 2, 0, (20, 0)),
@@ -54,3 +54,13 @@ def test_each_row_is_of_a_student_whom_moodle_finds_by_one_column(column):
 def test_name_that_is_a_formula_has_an_apostrophe():
     data = gradebook([], ["=1+1"], [], ROSTER, has_points_possible=False)
     assert data.decode().splitlines()[1] == "'=1+1,,,,"
+
+
+def test_who_has_handed_in_nothing_has_0_only_if_the_work_was_due():
+    roster = roster_from_csv(
+        "r", b"student,lab,deadline\nada,1,2026-10-05T18:00\nada,2,\nbob,2,\neve,,\n"
+    )
+    status = {("ada", 1): "todo", ("ada", 2): "todo", ("bob", 1): "todo", ("bob", 2): "error"}
+    marks = [Mark(who, lab, 1, "implement", status[who, lab]) for who, lab in status]
+    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, has_points_possible=False)
+    assert data.decode().splitlines()[1:] == ["ada,,,,,0,", "bob,,,,,,0", "eve,,,,,,"]
