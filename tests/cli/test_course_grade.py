@@ -204,6 +204,27 @@ def test_bad_files_of_a_student_are_rows_that_say_so(tmp_path):
     assert rows["brackets", "1.1"]["reason"]
 
 
+def test_list_says_what_was_refused_and_what_was_tried(tmp_path):
+    handed_in(tmp_path, "ada", "import os\nos.system('true')\n" + HEADER)
+    link = handed_in(tmp_path, "bob").answers_path
+    link.unlink()
+    link.symlink_to(tmp_path / "submissions/ada/01_message/answers.py")
+    (tmp_path / "submissions/cy").mkdir()
+    with zipfile.ZipFile(tmp_path / "submissions/cy/home.zip", "w") as archive:
+        archive.writestr("../../answers.py", HEADER)
+    handed_in(tmp_path, "dan", HEADER + "raise ValueError(1)\n")
+    run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    ada, *refused = run.out.splitlines()[5:]
+    assert ada.startswith("ada: tried: 1.1")
+    assert ada.endswith(": your code starts a program: true")
+    assert refused == [
+        "bob: refused: lab 1: answers.py: this is a link; hand in the file itself",
+        "cy: refused: home.zip: ../../answers.py leads out of its folder",
+    ]
+    of_dan = [row for (name, _), row in rows_of(tmp_path / "marks.csv").items() if name == "dan"]
+    assert {row["status"] for row in of_dan if row["max_points"] != "0"} == {"error"}
+
+
 def test_folder_of_a_lab_that_is_not_here_is_named(tmp_path):
     folder = handed_in(tmp_path)
     folder.progress["lab"] = 99

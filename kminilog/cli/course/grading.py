@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,11 +25,13 @@ from kminilog.cli.shared.output import (
     warn_all,
     write_document,
     write_line,
+    write_lines,
     write_table,
 )
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.shared.progress import working
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.judging.outcome import ERROR
 from kminilog.course.material import exercise_of
 from kminilog.course.teaching.gradebook import gradebook
 from kminilog.course.teaching.grading import completed, grade, limits_of
@@ -44,7 +47,7 @@ from kminilog.course.teaching.roster import LateRule, Roster, roster_from_csv
 from kminilog.course.teaching.statistics import ExerciseStatistics, statistics_of
 from kminilog.course.teaching.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
-from kminilog.text import count
+from kminilog.text import count, printable
 
 _MINUTE = 60  # seconds
 _HOUR = 60  # minutes
@@ -255,7 +258,7 @@ def _as_they_come(
         graded.close()
 
 
-def _tell(marks: Sequence[Mark], students: Iterable[str]) -> None:
+def _tell(marks: Sequence[Mark], students: Mapping[str, str]) -> None:
     """Write the points of each student, and what a lecturer should look at."""
     rows = []
     for student, own in by_student(marks, students):
@@ -266,6 +269,22 @@ def _tell(marks: Sequence[Mark], students: Iterable[str]) -> None:
         rows.append((student, points, sum(m.max_points for m in own), late, files, neighbours))
     headings = ("student", "points", "of", "late", "tampered", "same seed as")
     write_table(headings, rows)
+    for student, own in by_student(marks, students):
+        write_lines(printable(f"{student}: {what}") for what in _to_look_at(own, students[student]))
+
+
+def _to_look_at(marks: Sequence[Mark], fault: str) -> Iterator[str]:
+    """Yield why work of a student was refused, and what it tried: a line each."""
+    if fault:
+        yield f"refused: {fault}"
+    for lab, of_lab in groupby(marks, key=lambda mark: mark.lab):
+        own = list(of_lab)
+        reasons = {mark.reason for mark in own}
+        if own[0].digest and len(reasons) == 1 and all(mark.status == ERROR for mark in own):
+            yield f"refused: lab {lab}: {own[0].reason}"
+    tried = dict.fromkeys(mark.tried for mark in marks if mark.tried)
+    for what in tried:
+        yield f"tried: {', '.join(mark.id for mark in marks if mark.tried == what)}: {what}"
 
 
 # ---- stats
