@@ -4,6 +4,7 @@ import csv
 import html
 import json
 import os
+import shutil
 import time
 import zipfile
 from pathlib import Path
@@ -432,6 +433,19 @@ def test_results_page_and_gradebook_have_points_less_what_late_work_lost(tmp_pat
     assert results["output"] == "Lab 1 came late: 15 % of its points are lost."
     assert "late, lab 1: 15 % lost" in (tmp_path / "h/index.html").read_text()
     assert_one_line(course(*words, "--points-possible"), 2)  # no file to have the row
+
+
+def test_pages_of_a_student_who_has_gone_are_said_to_be_old(tmp_path):
+    for name in ("ada", "bob"):
+        handed_in(tmp_path, name, "")
+    words = ["grade", tmp_path / "submissions", "--csv", tmp_path / "m.csv", "--html"]
+    words += [tmp_path / "pages"]
+    assert "earlier run" not in course(*words).err
+    shutil.rmtree(tmp_path / "submissions/bob")
+    said = f"{tmp_path / 'pages/students/bob'}: pages of an earlier run; they stay as they are\n"
+    lines = course(*words).err.splitlines(keepends=True)
+    assert [line for line in lines if "earlier run" in line] == [said]
+    assert "bob" not in (tmp_path / "pages/index.html").read_text()
 
 
 def test_missing_numpy_is_told_since_right_answers_use_it(tmp_path, monkeypatch):

@@ -165,6 +165,9 @@ def grade_command(
             results = gradescope_results(own, fault, catalogue)
             write_output(place / "results.json", json_bytes(results, indent=2) + b"\n")
         write_output(html / "index.html", index_page(marks, students).encode())
+        for place in sorted((html / _PAGES).iterdir()):
+            if place.name not in students:
+                complain(f"{printable(place)}: pages of an earlier run; they stay as they are")
     _tell(marks, students)
 
 
