@@ -133,7 +133,8 @@ def csv_rows(
     """Return the rows of a CSV file with a heading: line and cells by column.
 
     The heading tells what is between two cells: a comma, a semicolon or a tab, as spreadsheets
-    write it. A row of empty cells is none. Raises `error` for a file that is no CSV, or that lacks
+    write it. A column may be in capitals, unless another has its name in small letters. A row of
+    empty cells is none. Raises `error` for a file that is no CSV, or that lacks
     one of the columns `needed`.
     """
     try:
@@ -141,7 +142,8 @@ def csv_rows(
         first = text.partition("\n")[0]
         delimiter = max(_DELIMITERS, key=first.count)
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        heading = [each.strip() for each in reader.fieldnames or ()]
+        written = [each.strip() for each in reader.fieldnames or ()]
+        heading = [each if each.lower() in written else each.lower() for each in written]
         missing = [each for each in needed if each not in heading]
         if missing:
             raise error(name, f"its first line names no column {', '.join(missing)}")
@@ -149,7 +151,7 @@ def csv_rows(
         rows = [(reader.line_num, row) for row in reader]
     except UnicodeDecodeError as wrong:
         line = wrong.object[: wrong.start].count(b"\n") + 1
-        raise error(name, f"line {line} is not UTF-8") from None
+        raise error(name, f'line {line} is not UTF-8: save it as "CSV UTF-8"') from None
     except csv.Error as wrong:
         raise error(name, f"it is no CSV: {wrong}") from None
     found = []

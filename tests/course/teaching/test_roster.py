@@ -75,6 +75,19 @@ def test_group_owns_a_folder_and_may_differ_from_lab_to_lab():
     assert found.student_of("a namesake", "8") == "bob"
 
 
+def test_names_of_columns_may_be_in_capitals():
+    found = roster("Student,LAB,Id,ID,id", "ada,1,a,b,c")
+    assert (found.students, found.identity("ada")) == (["ada"], ("c", ""))
+    assert found.entry("ada", 1) == found.entry("ada")
+    assert roster("Student;Group;ID", "ada;Red;s1").in_group("Red") == ["ada"]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_roster_that_is_not_utf_8_says_how_to_save_it(encoding):
+    with pytest.raises(RosterError, match='is not UTF-8: save it as "CSV UTF-8"'):
+        roster_from_csv("roster.csv", "student\nZo\xeb\n".encode(encoding))
+
+
 def test_namesakes_need_an_id_in_each_row():
     text = "student,lab,id", "Jan,1,s1", "Jan,2,s1", "Jan,1,s2", "Ada,1,s3", "Ada,2,"
     assert roster(*text).students == ["Jan_s1", "Jan_s2", "Ada"]
