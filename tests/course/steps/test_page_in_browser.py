@@ -272,7 +272,8 @@ NAMES_OUT_OF_SIGHT = """() => {
 def test_page_says_who_notices_a_changed_byte(browser, pages):
     what_if = made("flip").what_if
     with Page(browser, pages / "flip.html") as page:
-        for position, value in ((0, 255), (9, 1), (20, 0), (33, 0x41)):
+        last = len(what_if.outcomes) - 1
+        for position, value in ((0, 255), (9, 1), (20, 0), (last, 0x41)):
             page.page.locator(".byte").nth(position).focus()
             changed = page.page.get_by_label("new value of the byte, in hex")
             changed.fill(f"{value:02x}")
