@@ -69,11 +69,11 @@ class Default08(Partitioner):
         self,
         chance: Chance,
         clock: Clock,
-        make_key_partitioner: Callable[[Mapping[str, Any]], KeyPartitioner] = HashCodePartitioner,
+        make_key_partitioner: Callable[[Mapping[str, Any]], KeyPartitioner] | None = None,
     ) -> None:
         self._chance = chance
         self._clock = clock
-        self._make_key_partitioner = make_key_partitioner
+        self._make_key_partitioner = make_key_partitioner or HashCodePartitioner
         self._cached: dict[str, int] = {}
         self._refreshed_ms: int | None = None
 

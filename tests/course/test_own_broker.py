@@ -15,6 +15,7 @@ pytestmark = pytest.mark.processes
 
 LINES = "".join(f"k{number % 3}:value {number}\n" for number in range(20))
 SMALL = "--config batch.size=60"
+EXAMPLES = "kminilog.partitioners.examples"
 OF_A_TOPIC = "--partitions 3 --config segment.bytes=200 --config index.interval.bytes=60"
 FOUR = {"demo", "produce", "consume", "verify"}
 """The commands that call the seams; the others below make what they work on."""
@@ -30,6 +31,9 @@ COMMANDS = [
     f"produce views lines.txt --partitioner built-in --seed 1 {SMALL}",
     f"produce orders lines.txt --key-separator : {SMALL} --config buffer.memory=60 "
     "--config linger.ms=60000",
+    "produce orders lines.txt --partitioner default-0.8 --key-separator :",
+    f"produce orders lines.txt --partitioner {EXAMPLES}.ByCustomer08 --key-separator :",
+    f"produce views lines.txt --partitioner {EXAMPLES}.ByCustomer --key-separator :",
     "consume orders --group g --until-end",
     "consume --pattern .* --group h --until-end --config partition.assignment.strategy=multiple",
     "ingest lines.txt --topic new --partitions 3 --job-id job-1 --engine local",
