@@ -204,16 +204,17 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
         if name := format_name(frame):
             detail += f", but the crc is right: {name}"
         return CorruptMessage(Fault.BAD_MAGIC, detail, offset, end)
-    key_end = KEY_START + max(key_length, 0)
+    key_end = KEY_START + key_length if key_length > 0 else KEY_START
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
-    value_length = end - value_start
-    lengths, lengths_fit = f"key length {key_length}", key_length >= -1 and value_start <= end
-    if lengths_fit and dialect.has_value_length:
+    value_length = rest = end - value_start
+    if key_length < -1 or rest < 0:
+        detail = f"key length {key_length}, but size {size}"
+        return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
+    if dialect.has_value_length:
         (value_length,) = _LENGTH.unpack_from(frame, key_end)
-        lengths += f" and value length {value_length}"
-        lengths_fit = value_length >= -1 and value_start + max(value_length, 0) == end
-    if not lengths_fit:
-        return CorruptMessage(Fault.BAD_LENGTH, f"{lengths}, but size {size}", offset, end)
+        if value_length != rest and (value_length, rest) != (-1, 0):  # -1: null, no bytes follow
+            lengths = f"key length {key_length} and value length {value_length}"
+            return CorruptMessage(Fault.BAD_LENGTH, f"{lengths}, but size {size}", offset, end)
     actual_crc = checksum(frame)
     if actual_crc != crc:
         detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
