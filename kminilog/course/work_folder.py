@@ -319,13 +319,17 @@ def lab_in(place: Path) -> int | None:
 
     Where `progress.json` does not say it, being damaged or old, the name of the folder does.
     """
-    path = place / PROGRESS_FILE
+    return lab_told_by(place / PROGRESS_FILE)
+
+
+def lab_told_by(path: Path) -> int | None:
+    """Return the same by a file that may have another name than `progress.json`."""
     if not path.is_file():
         return None
     try:
         return int(_json_of(path)["lab"])
     except (OSError, ValueError, OverflowError, KeyError, TypeError):
-        return next((lab.number for lab in all_labs() if lab.work_name == place.name), None)
+        return next((lab.number for lab in all_labs() if lab.work_name == path.parent.name), None)
 
 
 def _user_name() -> str:

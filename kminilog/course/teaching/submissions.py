@@ -4,18 +4,20 @@
     submissions/ada.zip                 the same, packed
     submissions/Ada Lovelace_123_assignsubmission_file_/       as Moodle names it
 
-The folder of a lab may be that of the student itself, or one further down: `ada/work/01_message`.
+The folder of a lab may be that of the student itself, or further down: `ada/work/01_message`.
 There, too, a zip file stands for a folder. What lies beside the folder of a lab is no reason to
 overlook that: the folder counts, and the file alone is left out.
 
-Only these three files count, and they are copied before anything is done with them: nothing is
-written into the submissions, and no link leads out of them. Nothing of a student's runs here.
-Source: ours; the names are those of Moodle's `mod_assign\\downloader`.
+Only these three files count, whatever the case of their names: `ANSWERS.py` is `answers.py`. What
+else may be work of a student is named, so that nobody has 0 points without a word: another file of
+Python, and an archive of a kind that is not opened. The three are copied before anything is done
+with them: nothing is written into the submissions, and no link leads out of them. Nothing of a
+student's runs here. Source: ours; the names are those of Moodle's `mod_assign\\downloader`.
 """
 
 import os
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -24,17 +26,21 @@ from kminilog.course.answers import ANSWERS_FILE
 from kminilog.course.material import Lab, all_labs
 from kminilog.course.teaching.roster import Roster, one_form
 from kminilog.course.teaching.zip_folder import ZipError, unpack
-from kminilog.course.work_folder import PROGRESS_FILE, lab_in
+from kminilog.course.work_folder import PROGRESS_FILE, lab_told_by
 from kminilog.storage.files import read_regular
 from kminilog.text import printable
 
 FILES = (ANSWERS_FILE, "checks.py", PROGRESS_FILE)
 _OF_WORK = (ANSWERS_FILE, PROGRESS_FILE)
 _FILE_BYTES = 1 << 20
-_LEVELS = 2  # of folders below that of the student
+_LEVELS = 8  # of folders below that of the student
 _NOT_OF_STUDENTS = ("__MACOSX",)
 _DIGEST_CHARACTERS = 16
 _ZIP = ".zip"
+_OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".zipx")
+_OF_CODE = (".py", ".ipynb")
+_NO_ZIP = "this archive is not opened; hand in the folder of the lab, or a zip of it"
+_NAMED_FILES = 3
 _OF_MOODLE = re.compile(r"(?P<name>.+?)(?:_(?P<number>\d+))?_assignsubmission_[a-z]+(?:_.*)?")
 
 
@@ -52,12 +58,10 @@ class HandedIn(NamedTuple):
     def files(self) -> dict[str, bytes]:
         """Return the files that are there. OSError for a link, and for one that cannot be read."""
         found = {}
-        for name in FILES:
-            path = self.path / name
+        for name, path in sorted(_files_that_count(self.path).items()):
             if path.is_symlink():
                 raise OSError(0, "this is a link; hand in the file itself", str(path))
-            if path.exists():
-                found[name] = read_regular(path, _FILE_BYTES)
+            found[name] = read_regular(path, _FILE_BYTES)
         return found
 
     def digest(self) -> str:
@@ -91,22 +95,60 @@ class _Place(NamedTuple):
     name: str
 
     def is_named_as_a_lab(self) -> bool:
-        return Path(self.name or self.path).name in _work_names()
+        return Path(self.name or self.path).name.lower() in _work_names()
+
+    def below(self, name: str) -> str:
+        """Return the name of what is in the folder."""
+        return f"{self.name}/{printable(name)}".lstrip("/")
 
     def files(self) -> list[str]:
         """Return which of the files that tell a work folder are there; a link is one, too."""
-        return [each for each in _OF_WORK if os.path.lexists(self.path / each)]
+        return [each for each in _OF_WORK if each in _files_that_count(self.path)]
 
     def rank(self) -> tuple[bool, bool, int, int, str]:
         """Return what sorts the places of one student: of two for one lab, the first counts."""
-        is_zip_of_a_lab = Path(self.name).stem in _work_names()
+        is_zip_of_a_lab = Path(self.name).stem.lower() in _work_names()
         depth = self.name.count("/")
         named = not self.is_named_as_a_lab(), not is_zip_of_a_lab
         return *named, -len(self.files()), depth, self.name
 
 
+class _Inside:
+    """What a hand-in holds, by the places in it."""
+
+    def __init__(self) -> None:
+        self.folders: list[_Place] = []
+        self.faults: list[str] = []
+        self.code: list[str] = []
+        """What may be meant as answers, but does not count: other files of code, and links."""
+        self.others: list[str] = []
+        """All else outside of work folders."""
+
+    def add_file(self, name: str, *, is_in_archive: bool) -> None:
+        """Add a file that does not count; one that only a computer writes is none."""
+        path = Path(name)
+        if any(each.startswith(".") or each in _NOT_OF_STUDENTS for each in path.parts):
+            return
+        if _is_other_archive(path) or (is_in_archive and path.suffix.lower() == _ZIP):
+            self.faults.append(f"{name}: {_NO_ZIP}")
+        elif path.name.lower().removesuffix(".txt").endswith(_OF_CODE):
+            self.code.append(name)
+        else:
+            self.others.append(name)
+
+
 def _work_names() -> set[str]:
     return {lab.work_name for lab in all_labs()}
+
+
+def _files_that_count(directory: Path) -> dict[str, Path]:
+    """Return the files of a folder that count, by name: of two in another case the exact one."""
+    found: dict[str, Path] = {}
+    with suppress(OSError):
+        for path in sorted(directory.iterdir(), key=lambda each: (each.name not in FILES, each)):
+            if path.name.lower() in FILES:
+                found.setdefault(path.name.lower(), path)
+    return found
 
 
 def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None) -> Submissions:
@@ -122,13 +164,14 @@ def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None
         if path.name.startswith(".") or path.name in _NOT_OF_STUDENTS:
             continue
         is_of_moodle = _OF_MOODLE.fullmatch(path.name) and path.is_file()
-        if path.is_symlink() or not (path.is_dir() or _is_zip(path) or is_of_moodle):
+        is_archive = _is_zip(path) or (_is_other_archive(path) and path.is_file())
+        if path.is_symlink() or not (path.is_dir() or is_archive or is_of_moodle):
             found.notices.append(f"{name}: not a folder of a student; it is left out")
             continue
         owner = _Owner(path, roster)
         for student in owner.students:
             found.students.setdefault(student, "")
-        if path.is_dir() or _is_zip(path):
+        if path.is_dir() or is_archive:
             folders.append((owner, _Place(path, name if path.is_file() else "")))
         else:
             found.notices.append(f"{name}: a file alone; hand in the folder of the lab")
@@ -143,7 +186,7 @@ class _Owner:
 
     def __init__(self, path: Path, roster: Roster | None) -> None:
         match = _OF_MOODLE.fullmatch(path.name)
-        own = match["name"] if match else path.stem if _is_zip(path) else path.name
+        own = match["name"] if match else _without_suffixes(path) if path.is_file() else path.name
         self.name = name = printable(one_form(own))
         self.number = (match["number"] or "") if match else ""
         student = roster.student_of(name, self.number) if roster else name
@@ -173,13 +216,23 @@ class _Owner:
 
 def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) -> None:
     """Add the labs at a place. What cannot be read there is a fault of the student's."""
-    inside = list(_work_folders(place, unpacked, _LEVELS))
-    for fault in inside:
-        if isinstance(fault, str):
-            found.students.update(dict.fromkeys(owner.students, fault))
-    folders = [each for each in inside if isinstance(each, _Place)]
-    for folder in sorted(folders, key=_Place.rank):
+    inside = _Inside()
+    _look(inside, place, unpacked, _LEVELS)
+    if inside.faults:
+        found.students.update(dict.fromkeys(owner.students, "; ".join(inside.faults)))
+    for folder in sorted(inside.folders, key=_Place.rank):
         _add_lab(found, owner, folder)
+    at = owner.where(place)
+    others = inside.code + inside.others
+    if inside.folders and inside.code:
+        found.notices.append(f"{at}: left out, for it is no answers.py: {_listed(inside.code)}")
+    elif others and not inside.folders:
+        found.notices.append(f"{at}: no folder of a lab is there, but {_listed(others)}")
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _NAMED_FILES
+    return ", ".join(names[:_NAMED_FILES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
@@ -216,41 +269,77 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
 
 def _lab_of(place: _Place) -> Lab | None:
     """Return the lab of a work folder: its progress.json tells it, or else its name."""
-    number = None if (place.path / PROGRESS_FILE).is_symlink() else lab_in(place.path)
-    name = Path(place.name or place.path).stem
+    progress = _files_that_count(place.path).get(PROGRESS_FILE)
+    number = lab_told_by(progress) if progress and not progress.is_symlink() else None
+    name = Path(place.name or place.path).stem.lower()
     by_number = (lab for lab in all_labs() if lab.number == number)
     by_name = (lab for lab in all_labs() if lab.work_name == name)
     return next(by_number, None) or next(by_name, None)
 
 
-def _work_folders(place: _Place, unpacked: Path, levels: int) -> Iterator[_Place | str]:
-    """Yield the work folders at a place and below it; a text says what of it cannot be read.
-
-    A zip file is a place, too.
-    """
+def _look(
+    inside: _Inside, place: _Place, unpacked: Path, levels: int, *, is_in_work: bool = False
+) -> None:
+    """Add what is at a place and below it. A zip file is a place, too."""
+    if _is_other_archive(place.path) and place.path.is_file():
+        inside.add_file(place.name, is_in_archive=False)
+        return
     if _is_zip(place.path):
         target = unpacked / str(len(os.listdir(unpacked)))
         target.mkdir()
         try:
-            unpack(place.path, target, FILES, _FILE_BYTES)
+            left = unpack(place.path, target, FILES, _FILE_BYTES)
         except ZipError as error:
-            yield printable(f"{place.name}: {error}")
+            inside.faults.append(printable(f"{place.name}: {error}"))
             return
         place = _Place(target, place.name)
+        for name in left:
+            works = [each for each in (target / name).parents if _Place(each, "").files()]
+            if not works or _is_code_in(works[0], target / name):
+                inside.add_file(place.below(name), is_in_archive=True)
     if place.files():
-        yield place
+        inside.folders.append(place)
+        is_in_work = True
+    try:
+        paths = sorted(place.path.iterdir())
+    except OSError as error:
+        inside.faults.append(f"{printable(error.filename)}: {error.strerror}")
+        return
+    counted = _files_that_count(place.path).values()
     is_whole = place.is_named_as_a_lab() and PROGRESS_FILE in place.files()
-    if levels and not is_whole:  # copies in the folder of a lab are the student's own affair
-        try:
-            inside = sorted(each for each in place.path.iterdir() if not each.is_symlink())
-        except OSError as error:
-            yield f"{printable(error.filename)}: {error.strerror}"
-            return
-        for each in inside:
-            below = _Place(each, f"{place.name}/{printable(each.name)}".lstrip("/"))
-            if each.is_dir() or _is_zip(each):
-                yield from _work_folders(below, unpacked, levels - each.is_dir())
+    for path in paths:
+        name = place.below(path.name)
+        if path in counted and place.files():
+            continue
+        if path.is_symlink():
+            if not is_in_work:
+                inside.code.append(f"{name} (a link)")
+        elif path.is_dir() or _is_zip(path):
+            if is_whole:
+                continue  # copies in the folder of a lab are the student's own affair
+            if levels:
+                below = _Place(path, name)
+                _look(inside, below, unpacked, levels - path.is_dir(), is_in_work=is_in_work)
+            else:
+                inside.code.append(f"{name} (too deep to look there)")
+        elif not is_in_work or (place.files() and _is_code_in(place.path, path)):
+            inside.add_file(name, is_in_archive=False)
+
+
+def _is_code_in(work: Path, path: Path) -> bool:
+    """Tell if a file of a work folder may be meant as the answers."""
+    return path.parent == work and path.suffix.lower() in _OF_CODE
 
 
 def _is_zip(path: Path) -> bool:
     return path.suffix.lower() == _ZIP and path.is_file() and not path.is_symlink()
+
+
+def _is_other_archive(path: Path) -> bool:
+    return path.suffix.lower() in _OTHER_ARCHIVES
+
+
+def _without_suffixes(path: Path) -> str:
+    """Return the name of an archive without `.zip` or `.tar.gz`."""
+    is_packed_twice = _is_other_archive(path) and Path(path.stem).suffix.lower() == ".tar"
+    return Path(path.stem).stem if is_packed_twice else path.stem

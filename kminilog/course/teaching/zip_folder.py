@@ -25,9 +25,10 @@ class ZipError(KMiniLogError):
     """A zip file is not taken; the text says why, without its name."""
 
 
-def unpack(archive: Path, target: Path, names: Collection[str], limit_bytes: int) -> None:
+def unpack(archive: Path, target: Path, names: Collection[str], limit_bytes: int) -> list[str]:
     """Write the files of a zip file that have one of these names into `target`.
 
+    The case of a name does not count. Returns the paths of all others that are no directories.
     Raises ZipError for a zip file that is none, too large, not safe, or that cannot be unpacked.
     """
     try:
@@ -37,16 +38,22 @@ def unpack(archive: Path, target: Path, names: Collection[str], limit_bytes: int
             with ZipFile(file) as opened:
                 for info in opened.infolist():
                     _check(info)
-                for info in opened.infolist():
-                    path = PurePosixPath(info.filename)
-                    if path.name in names and not info.is_dir():
-                        place = target / path
+                files = [info for info in opened.infolist() if not info.is_dir()]
+                left = [info.filename for info in files if not _is_one_of(names, info)]
+                for info in files:
+                    if _is_one_of(names, info):
+                        place = target / PurePosixPath(info.filename)
                         place.parent.mkdir(parents=True, exist_ok=True)
                         place.write_bytes(_content(opened, info, limit_bytes))
+                return left
     except _UNREADABLE:
         raise ZipError("cannot be read as a zip file") from None
     except OSError as error:
         raise ZipError(f"cannot be unpacked: {error.strerror}") from None
+
+
+def _is_one_of(names: Collection[str], info: ZipInfo) -> bool:
+    return PurePosixPath(info.filename).name.lower() in names
 
 
 def _check(info: ZipInfo) -> None:

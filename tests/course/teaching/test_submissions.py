@@ -24,7 +24,7 @@ def read(tmp_path: Path, roster: Roster | None = None) -> Submissions:
     before = tree_of(tmp_path / "in")
     found = submissions_in(tmp_path / "in", unpacked, roster)
     assert tree_of(tmp_path / "in") == before
-    assert {path.name for path in tmp_path.iterdir()} <= {"in", "unpacked", "work"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"in", "unpacked", "work", "other"}
     return found
 
 
@@ -278,3 +278,144 @@ def test_folder_of_a_group_whose_members_all_have_another_is_left_out(tmp_path):
         "xi: lab 1 twice; xi/01_message counts, "
         "and Red_9_assignsubmission_file_/01_message is left out"
     ]
+
+
+@pytest.mark.parametrize("place", ["a/b", "home/a/b/c/d", "a/b/c.zip"])
+def test_folder_of_a_lab_is_found_deep_below_that_of_the_student(tmp_path, place):
+    work = start(tmp_path / "work", 1)
+    if place.endswith(".zip"):
+        packed(tmp_path / "in/ada" / place, work)
+    else:
+        shutil.copytree(work, tmp_path / "in/ada" / place)
+    found = read(tmp_path)
+    assert (labs(found), found.notices) == ([("ada", 1)], [])
+
+
+def test_folder_too_deep_to_be_looked_for_is_named(tmp_path):
+    start(tmp_path / "in/ada/1/2/3/4/5/6/7/8/9", 1)
+    found = read(tmp_path)
+    assert labs(found) == []
+    assert found.notices == [
+        "ada: no folder of a lab is there, but 1/2/3/4/5/6/7/8/9 (too deep to look there)"
+    ]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize(
+    "case", [str.upper, str.capitalize, lambda name: name.replace(".py", ".PY")]
+)
+def test_names_of_files_count_in_any_case(tmp_path, case, is_packed):
+    start(tmp_path / "work", 1)
+    for name in FILES:
+        path = tmp_path / "work/01_message" / name
+        path.rename(path.with_name(case(name)))
+    (tmp_path / "work/01_message").rename(tmp_path / "work/mine")
+    if is_packed:
+        packed(tmp_path / "in/ada.zip", tmp_path / "work")
+    else:
+        shutil.copytree(tmp_path / "work", tmp_path / "in/ada")
+    found = read(tmp_path)
+    assert (labs(found), found.notices) == ([("ada", 1)], [])
+    assert set(found.handed_in[0].files()) == set(FILES)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_of_two_names_in_another_case_the_exact_one_counts_and_the_other_is_named(
+    tmp_path, is_packed
+):
+    work = start(tmp_path / "work", 1) / "01_message"
+    (work / "ANSWERS.py").write_text("other")
+    if is_packed:
+        packed(tmp_path / "in/ada.zip", tmp_path / "work")
+    else:
+        shutil.copytree(tmp_path / "work", tmp_path / "in/ada")
+    found = read(tmp_path)
+    assert found.handed_in[0].files()["answers.py"] == (work / "answers.py").read_bytes()
+    (notice,) = found.notices
+    assert notice.startswith("ada")
+    assert "left out, for it is no answers.py: " in notice
+    assert notice.endswith("01_message/ANSWERS.py")
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("01_message/Lab_1.PY", "left out, for it is no answers.py: 01_message/Lab_1.PY"),
+        ("02_segment/Lab_2.PY", "left out, for it is no answers.py: 02_segment/Lab_2.PY"),
+        ("answers.py.txt", "left out, for it is no answers.py: answers.py.txt"),
+        ("01_message/files/notes.txt", ""),
+        ("notes.txt", ""),
+        (".cache/x.py", ""),
+        ("__MACOSX/01_message/._answers.py", ""),
+    ],
+)
+def test_code_beside_the_answers_is_named_and_nothing_else(tmp_path, path, says, is_packed):
+    stray = start(tmp_path / "work", 1) / path
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.write_text("")
+    if is_packed:
+        packed(tmp_path / "in/ada.zip", tmp_path / "work")
+    else:
+        shutil.copytree(tmp_path / "work", tmp_path / "in/ada")
+    found = read(tmp_path)
+    assert labs(found) == [("ada", 1)]
+    at = "ada.zip" if is_packed else "ada"
+    assert [notice.replace(f"{at}/", "") for notice in found.notices] == (
+        [f"{at}: {says}"] if says else []
+    )
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_hand_in_without_a_folder_of_a_lab_says_what_it_has(tmp_path, is_packed):
+    names = ("Lab_1.PY", "a.pdf", "b.txt", "c.txt")
+    for name in names:
+        (tmp_path / "work/mine").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "work/mine" / name).write_text("")
+    if is_packed:
+        packed(tmp_path / "in/ada.zip", tmp_path / "work")
+    else:
+        shutil.copytree(tmp_path / "work", tmp_path / "in/ada")
+    found = read(tmp_path)
+    (notice,) = found.notices
+    assert "no folder of a lab is there, but" in notice
+    assert notice.endswith("and 1 more")
+    assert "mine/Lab_1.PY, " in notice
+
+
+def test_link_to_the_folder_of_a_lab_is_named(tmp_path):
+    (tmp_path / "in/ada").mkdir(parents=True)
+    (tmp_path / "in/ada/01_message").symlink_to(start(tmp_path / "work", 1) / "01_message")
+    assert read(tmp_path).notices == ["ada: no folder of a lab is there, but 01_message (a link)"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada Lovelace.rar",
+        "Ada Lovelace.tar.gz",
+        "Ada Lovelace/home.7z",
+        "Ada Lovelace/work/home.TAR",
+        f"{OF_MOODLE}home.rar",
+        f"{OF_MOODLE}/home.tgz",
+    ],
+)
+def test_archive_that_is_not_opened_is_a_fault_of_its_student(tmp_path, name):
+    archive = tmp_path / "in" / name
+    archive.parent.mkdir(parents=True)
+    archive.write_bytes(b"")
+    found = read(tmp_path)
+    assert labs(found) == []
+    (fault,) = found.students.values()
+    assert [*found.students] == ["Ada Lovelace"]
+    assert fault.endswith(
+        ": this archive is not opened; hand in the folder of the lab, or a zip of it"
+    )
+    assert Path(name).suffix in fault
+
+
+def test_archive_in_a_zip_file_is_a_fault(tmp_path):
+    packed(tmp_path / "work/home.zip", start(tmp_path / "other", 1))
+    packed(tmp_path / "in/ada.zip", tmp_path / "work")
+    found = read(tmp_path)
+    assert found.students["ada"].startswith("ada.zip/home.zip: this archive is not opened")
