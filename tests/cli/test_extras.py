@@ -115,3 +115,12 @@ def test_course_check_without_numpy_refuses_only_labs_that_need_it(shell):
     lines = shell("kminilog course check --lab 3").out.splitlines()
     assert lines[0] == "lab 3, The sparse index: ok"
     assert_one_line(shell("kminilog course check --lab 1"), 2, "this needs numpy", TO_BULK)
+
+
+@pytest.mark.processes
+def test_release_and_similar_need_no_extras(shell, tmp_path):
+    (tmp_path / "here/in/ada/10_verifier").mkdir(parents=True)
+    (tmp_path / "here/in/ada/10_verifier/answers.py").write_text("")
+    for line in ("kminilog course release out", "kminilog course similar in"):
+        run = shell(line)
+        assert (run.code, run.err) == (0, ""), line

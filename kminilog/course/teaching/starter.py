@@ -6,14 +6,15 @@ of the course's first right answer. Source: ours.
 """
 
 import ast
-import inspect
 import sys
 import textwrap
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import kminilog
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
-from kminilog.course.judging.patching import library_answer, room_of
+from kminilog.course.judging.patching import room_of
 from kminilog.course.material import RIGHT, Exercise, Lab, MaterialError, answers_to, lab_of
 
 _BODY = "raise NotImplementedError"
@@ -47,7 +48,7 @@ def source_of(exercise: Exercise) -> str:
     Raises MaterialError if there is none, as in what students get.
     """
     if exercise.symbol:
-        return textwrap.dedent(inspect.getsource(library_answer(exercise.symbol)))
+        return _source_in_library(exercise.symbol)
     for path in answers_to(exercise, RIGHT)[:1]:
         text = path.read_text(encoding="utf-8")
         for node in ast.parse(text).body:
@@ -55,6 +56,23 @@ def source_of(exercise: Exercise) -> str:
                 return ast.get_source_segment(text, node) or ""
     folder = lab_of(exercise.lab).folder / RIGHT
     raise MaterialError(folder, f"no answer to {exercise.id}; your lecturer may have one")
+
+
+def _source_in_library(symbol: str) -> str:
+    """Return the source of a function, method or class, without an import: it may need numpy."""
+    room = room_of(symbol)
+    text = _text_of(room)
+    found: Any = ast.parse(text)
+    for name in symbol.removeprefix(f"{room}.").split("."):
+        (found,) = (each for each in found.body if getattr(each, "name", "") == name)
+    first = min([found.lineno, *(each.lineno for each in found.decorator_list)])
+    lines = text.splitlines(keepends=True)[first - 1 : found.end_lineno]
+    return textwrap.dedent("".join(lines))
+
+
+def _text_of(room: str) -> str:
+    path = Path(kminilog.__path__[0], *room.split(".")).with_suffix(".py")
+    return path.read_text(encoding="utf-8")
 
 
 def _definition(exercise: Exercise) -> tuple[str, list[str]]:
@@ -90,8 +108,7 @@ def _names_in_signature(function: ast.FunctionDef) -> set[str]:
 
 def _imports(exercise: Exercise, names: set[str]) -> list[str]:
     room = f"kminilog.{room_of(exercise.symbol)}"
-    module: Any = import_module(room)
-    tree = ast.parse(inspect.getsource(module))
+    tree = ast.parse(_text_of(room_of(exercise.symbol)))
     lines = []
     origin = {
         alias.asname or alias.name: node.module
@@ -102,7 +119,7 @@ def _imports(exercise: Exercise, names: set[str]) -> list[str]:
     for name in sorted(names):
         if name in origin:
             lines.append(f"from {origin[name]} import {name}")
-        elif name in vars(module):
+        elif name in vars(import_module(room)):
             lines.append(f"from {room} import {name}")
     return lines
 
