@@ -485,7 +485,7 @@ def test_core_counts_the_points_of_the_core_path_alone(tmp_path):
         ("student,x\n,1\n", "line 2: '' is no name of a folder"),
         ("student\n../x\n", "line 2: '../x' is no name of a folder"),
         ("student\nada\nada\n", "line 3: ada stands there a second time"),
-        ("student,deadline\nada,soon\n", "line 2: 'soon' is no time like"),
+        ("student,deadline\nada,soon\n", "line 2: deadline is 'soon', which is no time like"),
         ("student,deadline,submitted\na,2026-10-05T00:00,2026-10-05T00:00Z\n", "has a time zone"),
         ("student,x\nada\n", "line 2 has fewer cells than the first"),
         ("student\nada,1\n", "line 2 has more cells than the first"),

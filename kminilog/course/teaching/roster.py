@@ -23,16 +23,37 @@ from kminilog.course.teaching.marks import MarksError, csv_rows
 from kminilog.text import printable
 
 STUDENT, LAB, DEADLINE, SUBMITTED = "student", "lab", "deadline", "submitted"
-ID = "id"
+ID, EMAIL = "id", "email"
 _ALL_LABS = 0
 _OF_MOODLE = "Participant "  # in front of its number, in the grading worksheet
 _NOTHING = ("", "-")  # Moodle's grading worksheet writes - for work that did not come
-_WEEKDAY = re.compile("^[A-Z][a-z]+day, ")
-_FORMS_OF_MOODLE = (
-    "%d %B %Y, %I:%M %p",  # 5 October 2026, 5:12 PM
-    "%B %d, %Y, %I:%M %p",  # October 5, 2026, 5:12 PM
-    "%d %B %Y, %H:%M",
+_MONTHS_OF_MOODLE = (
+    "january february march april may june july august september october november december",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
 )
+_MONTHS = {
+    month: number
+    for names in _MONTHS_OF_MOODLE
+    for number, month in enumerate(names.split(), start=1)
+}
+_DAYS_OF_MOODLE = (
+    r"(?P<day>\d+)\.? (?:de )?(?P<month>[^\W\d]+) (?:de )?(?P<year>\d{4})",  # 5 October 2026
+    r"(?P<month>[^\W\d]+) (?P<day>\d+), (?P<year>\d{4})",  # October 5, 2026
+    r"(?P<year>\d{4})年 ?(?P<month>\d+)月 ?(?P<day>\d+)日",  # 2026年10月5日
+    r"(?P<day>\d+)\.(?P<month>\d+)\.(?P<year>\d{4})",  # 05.10.2026
+)
+_TIMES_OF_MOODLE = [
+    re.compile(
+        rf"(?:[^\W\d]+,? )?{day},?(?: (?!上午|下午)[^\W\d]+,?)? ?(?:(?P<before>上午|下午) ?)?"
+        r"(?P<hour>\d+):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?: (?P<half>AM|PM))?",
+        re.IGNORECASE,
+    )
+    for day in _DAYS_OF_MOODLE
+]
+_NOON = 12
+_HALVES = {"am": 0, "上午": 0, "pm": 12, "下午": 12}
 
 
 def one_form(name: str) -> str:
@@ -145,6 +166,28 @@ class Roster:
                 return student
         return name if name in self.students else ""
 
+    def of_moodle(self, name: str) -> tuple[str, str]:
+        """Return whom Moodle means by a name: a group's or nothing, then a student's or nothing.
+
+        Moodle writes a space for `_`, and in a course of groups `Group A-Ada Lovelace`. The group
+        need not be in the roster.
+        """
+        groups, students = (
+            {each.replace("_", " "): each for each in own}
+            for own in (dict.fromkeys(row.group for row in self._rows.values()), self.students)
+        )
+        plain = name.replace("_", " ")
+        if name in self.students or plain in students:
+            return "", name if name in self.students else students[plain]
+        if plain in groups:
+            return groups[plain], ""
+        parts = plain.split("-")
+        for at in range(1, len(parts)):
+            group, student = "-".join(parts[:at]), students.get("-".join(parts[at:]))
+            if student:
+                return groups.get(group, group), student
+        return "", ""
+
     def in_group(self, name: str) -> list[str]:
         """Return who hands in a lab, whichever it is, as a group of this name."""
         return list(dict.fromkeys(who for (who, _), row in self._rows.items() if row.group == name))
@@ -154,9 +197,11 @@ def roster_from_csv(name: str, data: bytes) -> Roster:
     """Return the roster that a file holds.
 
     Raises RosterError for another file, for a student without a name or with two rows for a lab,
-    for a name that no folder can have, and for what is no lab and no time.
+    for a name that no folder can have, for an id or e-mail of two students, and for what is no lab
+    and no time.
     """
     found: dict[tuple[str, int], Entry] = {}
+    owners: dict[tuple[str, str], tuple[str, int]] = {}
     rows = csv_rows(name, data, [STUDENT], RosterError)
     namesakes = _namesakes(row for _, row in rows)
     for line, row in rows:
@@ -171,6 +216,13 @@ def roster_from_csv(name: str, data: bytes) -> Roster:
                 )
             found[student, lab] = entry
             _check_zones(Roster(found).entry(student, lab))
+            for column, said in ((ID, entry.id.removeprefix(_OF_MOODLE)), (EMAIL, entry.email)):
+                owner, first = owners.setdefault((column, said.lower()), (student, line))
+                if said and owner != student:
+                    raise ValueError(
+                        f"{column} {said} of {student} is that of {owner} in line {first}; "
+                        "a gradebook would mistake one for the other"
+                    )
         except ValueError as wrong:
             raise RosterError(name, f"line {line}: {wrong}") from None
     if not found:
@@ -202,30 +254,49 @@ def _read(row: Mapping[str, str]) -> tuple[tuple[str, int], Entry]:
     if lab and lab not in {str(each.number) for each in all_labs()}:
         raise ValueError(f"{lab!r} is no number of a lab")
     return (student, int(lab or _ALL_LABS)), Entry(
-        deadline=_moment(cells.get(DEADLINE, "")),
-        submitted=_moment(cells.get(SUBMITTED, "")),
+        deadline=_moment(cells, DEADLINE),
+        submitted=_moment(cells, SUBMITTED),
         group=one_form(cells.get("group", "")),
         id=cells.get(ID, ""),
-        email=cells.get("email", ""),
+        email=cells.get(EMAIL, ""),
     )
 
 
-def _moment(text: str) -> datetime | None:
-    """Return the time that a cell says; ValueError if it says another thing.
-
-    >>> str(_moment("Monday, 5 October 2026, 5:12 PM")), str(_moment("2026-10-05 17:12:00 UTC"))
-    ('2026-10-05 17:12:00', '2026-10-05 17:12:00+00:00')
-    """
+def _moment(row: Mapping[str, str], column: str) -> datetime | None:
+    """Return the time that a cell says; ValueError if it says another thing."""
+    text = row.get(column, "")
     if text in _NOTHING:
         return None
-    plain = _WEEKDAY.sub("", " ".join(text.split()).replace(" UTC", "Z"))
+    plain = " ".join(text.split()).replace(" UTC", "Z")
     with suppress(ValueError):
         if ":" in plain:  # a day alone would be its first moment
             return datetime.fromisoformat(plain)
-    for form in _FORMS_OF_MOODLE:
-        with suppress(ValueError):
-            return datetime.strptime(plain, form)  # noqa: DTZ007 - Moodle names no time zone
-    raise ValueError(f"{text!r} is no time like 2026-10-05T18:00")
+    with suppress(ValueError, KeyError):
+        return _time_of_moodle(plain)
+    raise ValueError(f"{column} is {text!r}, which is no time like 2026-10-05T18:00")
+
+
+def _time_of_moodle(text: str) -> datetime:
+    """Return a time as Moodle writes it in one of its languages; it names no time zone.
+
+    >>> str(_time_of_moodle("Monday, 5 October 2026, 5:12 PM"))
+    '2026-10-05 17:12:00'
+    >>> _time_of_moodle("Montag, 5. Oktober 2026, 17:12") == _time_of_moodle("2026年10月5日 17:12")
+    True
+    """
+    for form in _TIMES_OF_MOODLE:
+        if match := form.fullmatch(text):
+            month = match["month"].lower()
+            number = int(month) if month.isdecimal() else _MONTHS[month]
+            day = f"{match['year']}-{number}-{match['day']}"
+            time = f"{match['hour']}:{match['minute']}:{match['second'] or 0}"
+            half = (match["half"] or match["before"] or "").lower()
+            found = datetime.strptime(f"{day} {time}", "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007
+            if not half:
+                return found
+            if 1 <= found.hour <= _NOON:
+                return found.replace(hour=found.hour % _NOON + _HALVES[half])
+    raise ValueError(text)
 
 
 def _check_zones(entry: Entry) -> None:

@@ -171,12 +171,14 @@ def submissions_in(directory: Path, unpacked: Path, roster: Roster | None = None
         owner = _Owner(path, roster)
         for student in owner.students:
             found.students.setdefault(student, "")
+        if owner.is_guessed:
+            found.notices.append(f"{owner.name}: taken as work of {owner.students[0]}, in a group")
         if path.is_dir() or is_archive:
             folders.append((owner, _Place(path, name if path.is_file() else "")))
         else:
             found.notices.append(f"{name}: a file alone; hand in the folder of the lab")
     # A group's folder is graded as that of a member who has no other.
-    for owner, place in sorted(folders, key=lambda each: each[0].is_group):
+    for owner, place in sorted(folders, key=lambda each: (each[0].is_group, each[0].is_guessed)):
         _add_labs(found, owner, place, unpacked)
     return found
 
@@ -189,10 +191,16 @@ class _Owner:
         own = match["name"] if match else _without_suffixes(path) if path.is_file() else path.name
         self.name = name = printable(one_form(own))
         self.number = (match["number"] or "") if match else ""
-        student = roster.student_of(name, self.number) if roster else name
+        group, student = roster.of_moodle(name) if roster and match else ("", "")
+        if group and not student:  # then the number is that of the group
+            self.name = name = group
+        elif roster:
+            student = roster.student_of(name, self.number) or student
         in_group = roster.in_group(name) if roster and not student else []
         self.is_group = bool(in_group)
         self.students = in_group or [student or name]
+        self.is_guessed = bool(roster and student and group and not roster.in_group(group))
+        """Whether a name is taken as that of a group, which the roster does not have."""
         self._folder = "" if path.is_file() else printable(path.name)
         self._roster = roster
 

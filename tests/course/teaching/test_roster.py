@@ -29,6 +29,13 @@ def test_cells_stand_between_commas_semicolons_or_tabs(between):
         "Monday, October 5, 2026, 5:12 PM",  # Moodle, English of the United States
         "Monday, 5 October 2026, 5:12\u202fPM",
         "5 October 2026, 17:12",
+        "Montag, 5. Oktober 2026, 17:12",  # German
+        "05.10.2026, 17:12",
+        "2026年10月5日 星期一 17:12",  # Chinese
+        "2026年10月5日 下午5:12",
+        "2026年10月5日 星期一 下午 5:12",
+        "lundi 5 octobre 2026, 17:12",  # French
+        "lunes, 5 de octubre de 2026, 17:12",  # Spanish
     ],
 )
 def test_times_of_moodle_are_read(submitted):
@@ -100,10 +107,39 @@ def test_namesakes_need_an_id_in_each_row():
     ("row", "says"),
     [
         ("ada,99,", "line 2: '99' is no number of a lab"),
-        ("ada,1,2026-10-05", "line 2: '2026-10-05' is no time"),
-        ("ada,1,Monday", "line 2: 'Monday' is no time"),
+        ("ada,1,2026-10-05", "line 2: deadline is '2026-10-05', which is no time"),
+        ("ada,1,Monday", "line 2: deadline is 'Monday', which is no time"),
+        ("ada,1,poniedziałek 5 października 2026 17:12", "line 2: deadline is 'poniedziałek 5 paź"),
+        ("ada,1,5/10/2026 17:12", "line 2: deadline is '5/10/2026 17:12'"),
+        ('ada,1,"31 June 2026, 17:12"', "line 2: deadline is '31 June 2026, 17:12'"),
+        ('ada,1,"5 October 2026, 17:12 PM"', "line 2: deadline is '5 October 2026, 17:12 PM'"),
     ],
 )
 def test_what_is_no_lab_or_time_is_refused(row, says):
     with pytest.raises(RosterError, match=says):
         roster("student,lab,deadline", row)
+
+
+def test_noon_and_midnight_are_those_of_a_clock_with_twelve_hours():
+    at = {half: roster("student;deadline", f"a;5 May 2026, 12:05 {half}") for half in ("AM", "PM")}
+    assert {half: each.entry("a").deadline.hour for half, each in at.items()} == {"AM": 0, "PM": 12}
+
+
+@pytest.mark.parametrize(
+    ("heading", "rows", "says"),
+    [
+        ("id", ["ada,s1", "bob,s2", "eve,s1"], "line 4: id s1 of eve is that of ada in line 2"),
+        ("id", ["ada,7", "bob,Participant 7"], "line 3: id 7 of bob is that of ada in line 2"),
+        ("email", ["ada,a@x", "bob,A@X"], "line 3: email A@X of bob is that of ada in line 2"),
+        ("id", ["Jan,1", "Jan,2", "ada,2"], "line 4: id 2 of ada is that of Jan_2 in line 3"),
+    ],
+)
+def test_id_or_email_of_two_students_is_refused_with_both_lines(heading, rows, says):
+    with pytest.raises(RosterError) as caught:
+        roster(f"student,{heading}", *rows)
+    assert says in str(caught.value)
+
+
+def test_id_and_email_may_stand_in_each_row_of_a_student():
+    found = roster("student,lab,id,email", "ada,1,s1,a@x", "ada,2,s1,a@x", "bob,1,,", "eve,1,,")
+    assert found.students == ["ada", "bob", "eve"]

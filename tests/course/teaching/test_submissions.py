@@ -419,3 +419,28 @@ def test_archive_in_a_zip_file_is_a_fault(tmp_path):
     packed(tmp_path / "in/ada.zip", tmp_path / "work")
     found = read(tmp_path)
     assert found.students["ada"].startswith("ada.zip/home.zip: this archive is not opened")
+
+
+def test_name_of_a_group_in_front_of_that_of_a_student_is_moodles(tmp_path):
+    """As Moodle before 4.0 writes it where a course has groups; with a space for each `_`."""
+    for name in ("Group A-Ada-Lou L_11", "Group A-Bob_12", "B_C-Zoe_13", "Team_Red_14"):
+        start(tmp_path / f"in/{name}_assignsubmission_file_", 1)
+    text = "student,group\nAda-Lou_L,Group_A\nBob,Group_A\nZoe,\nLou L,\nxi,Team Red\n"
+    found = read(tmp_path, roster_from_csv("r", text.encode()))
+    assert labs(found) == [("Ada-Lou_L", 1), ("Bob", 1), ("Zoe", 1), ("xi", 1)]
+    assert found.notices == ["B_C-Zoe: taken as work of Zoe, in a group"]
+
+
+def test_stranger_whose_name_ends_as_that_of_a_student_takes_no_place(tmp_path):
+    for name in ("Ann-Zoe_11", "Zoe_12"):
+        start(tmp_path / f"in/{name}_assignsubmission_file_", 1)
+    found = read(tmp_path, roster_from_csv("r", b"student\nZoe\n"))
+    assert labs(found) == [("Zoe", 1), ("Zoe_11", 1)]
+    assert found.handed_in[0].where.startswith("Zoe_12")
+    assert "lab 1 of this name is there already" in found.notices[1]
+
+
+def test_number_of_a_group_is_not_that_of_a_student(tmp_path):
+    start(tmp_path / "in/Red_7_assignsubmission_file_", 1)
+    found = read(tmp_path, roster_from_csv("r", b"student,group,id\nxi,Red,8\nyo,,7\n"))
+    assert labs(found) == [("xi", 1)]
