@@ -167,6 +167,29 @@ def test_predictions_and_hints_are_counted(tmp_path):
     assert rows["bob", "1.7"]["predicted"] == ""  # none of the choices
 
 
+@pytest.mark.parametrize(
+    ("answers", "passed", "exam", "is_seen"),
+    [
+        (HEADER, ["1.1"], False, False),
+        (HEADER + CHECKSUM, ["1.2", "1.1"], False, False),
+        ("def broken(:" + HEADER, ["1.1"], False, False),  # broken after its check, perhaps
+        (HEADER, ["1.1", "1.2"], False, True),  # not even begun
+        (HEADER.replace("4 +", "16 +"), ["1.1"], False, True),
+        (HEADER, ["1.1", "9.9"], False, True),
+        (HEADER, [["1.1"]], False, True),
+        (HEADER, [], True, True),
+    ],
+)
+def test_pass_that_is_none_is_seen(tmp_path, answers, passed, exam, is_seen):
+    folder = handed_in(tmp_path, "ada", answers)
+    folder.progress |= {"passed": passed, "exam": {"passed": exam}}
+    folder.save()
+    words = ("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert course(*words).code == 0
+    row = rows_of(tmp_path / "marks.csv")["ada", "1.1"]
+    assert row["tampered"] == ("progress.json" if is_seen else "")
+
+
 def test_no_cell_is_a_formula_and_each_is_one_line(tmp_path):
     for name in ("=1+1", "-x, y", "+z\n@", "名字", "a\x1b[2J"):
         handed_in(tmp_path, name, "raise ValueError('=cmd')\n" + HEADER)

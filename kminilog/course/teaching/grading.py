@@ -26,7 +26,15 @@ from zlib import crc32
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.checking import check, hanging_seconds, most_seconds
 from kminilog.course.judging.limits import CPU_SECONDS
-from kminilog.course.judging.outcome import ERROR, TIMEOUT, TODO, TOO_BUSY, CatalogueSentence
+from kminilog.course.judging.outcome import (
+    ERROR,
+    FAIL,
+    TIMEOUT,
+    TODO,
+    TOO_BUSY,
+    CatalogueSentence,
+    ExerciseOutcome,
+)
 from kminilog.course.judging.sandbox import ProcessResult, TooBusyError, end_all, run_module
 from kminilog.course.material import Exercise, Lab, lab_of
 from kminilog.course.teaching.marks import NO, YES, Mark
@@ -314,7 +322,8 @@ def judged(lab: Lab, directory: Path, student: str, program: str) -> dict[str, A
     """Return what became of each exercise of a folder, and what its progress.json says.
 
     Without a progress.json as `lab start` writes it, the files to read are those of the student's
-    name; `tampered` names it then, as it does where the seed is not that of the name.
+    name; `tampered` names it then, as it does where the seed is not that of the name, or where an
+    exercise stands in it as passed that does not pass. An error or a timeout proves nothing there.
     """
     folder = WorkFolder(lab, directory)
     tampered = [FILES[1]] if folder.are_checks_changed else []
@@ -326,11 +335,18 @@ def judged(lab: Lab, directory: Path, student: str, program: str) -> dict[str, A
     else:
         name = folder.progress["name"] = printable(folder.progress["name"])
         tampered += [PROGRESS_FILE] * (crc32(name.encode()) != folder.seed)
+    told = folder.progress["passed"]
+    ids = [each.id for each in lab.graded]
+    folder.progress["passed"] = [each for each in told if each in ids]
+    said_to_pass = folder.passed
     outcomes = check(folder, lab.exercises, program, workers=1)
+    failed = {each.exercise.id for each in outcomes if _is_not_passed(each)}
+    if folder.progress["passed"] != told or failed.intersection(said_to_pass):
+        tampered.append(PROGRESS_FILE)
     hints, predicted = (folder.progress.get(kind, {}) for kind in ("hints", "predicted"))
     return {
         "seed": str(folder.seed),
-        "tampered": tampered,
+        "tampered": list(dict.fromkeys(tampered)),
         "hints": {id: count for id, count in hints.items() if count in (1, 2, 3)},
         "predicted": {id: text for id, text in predicted.items() if isinstance(text, str)},
         "outcomes": {
@@ -345,6 +361,11 @@ def judged(lab: Lab, directory: Path, student: str, program: str) -> dict[str, A
             for each in outcomes
         },
     }
+
+
+def _is_not_passed(outcome: ExerciseOutcome) -> bool:
+    is_gone = outcome.said is not None and outcome.said.name == "missing-answer"
+    return outcome.status in (FAIL, TODO) or is_gone
 
 
 def main(program: str, lab: str, folder: str, student: str, result: str) -> None:
