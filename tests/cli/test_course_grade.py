@@ -341,6 +341,36 @@ def test_wide_file_has_the_labs_of_a_roster_that_names_them(tmp_path):
     assert f"lab 2: not in the roster, so left out of {wide}\n" in run.err
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_early_hand_in_gives_others_no_rows_of_a_lab_that_is_open(tmp_path, named):
+    for name, lab in (("ada", 1), ("ada", 2), ("bob", 1), ("eve", 1)):
+        WorkFolder.start(lab_of(lab), tmp_path / "submissions" / name, name)
+    roster, marks = tmp_path / "roster.csv", tmp_path / "marks.csv"
+    rows = ["student,lab,deadline,submitted"]
+    for name in ("ada", "bob", "eve"):
+        rows.append(f"{name},1,2020-10-05T18:00,2020-10-05T17:00")
+        rows += [] if named else [f"{name},,2999-10-05T18:00,"]
+    roster.write_text("\n".join(rows))
+    words = ["grade", tmp_path / "submissions", "--csv", marks, "--html", tmp_path / "h"]
+    run = course(*words, "--roster", roster, "--wide", tmp_path / "wide.csv")
+    assert run.code == 0, run.err
+    assert {(name, id[0]) for name, id in rows_of(marks)} == {
+        ("ada", "1"),
+        ("ada", "2"),
+        ("bob", "1"),
+        ("eve", "1"),
+    }
+    assert "not handed in" not in (tmp_path / "h/index.html").read_text()
+    if not named:
+        assert (tmp_path / "wide.csv").read_text().splitlines()[1:] == [
+            "ada,,,,,0,0",
+            "bob,,,,,0,",
+            "eve,,,,,0,",
+        ]
+        assert "so not counted as late: ada, lab 2\n" in run.err
+        assert "lab 2: 1 of 3 have handed it in; the roster has a deadline of all" in run.err
+
+
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):
     for name in ("ada", "eve"):
         handed_in(tmp_path, name)

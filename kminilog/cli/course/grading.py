@@ -5,8 +5,9 @@ Source: ours.
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -32,7 +33,7 @@ from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_
 from kminilog.cli.shared.progress import working
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.outcome import ERROR
-from kminilog.course.material import exercise_of
+from kminilog.course.material import Lab, exercise_of
 from kminilog.course.teaching.gradebook import gradebook
 from kminilog.course.teaching.grading import completed, grade, limits_of
 from kminilog.course.teaching.marks import Mark, marks_as_csv, marks_from_csv, points_of
@@ -142,13 +143,15 @@ def grade_command(
         students = dict.fromkeys(course.students, "") | found.students
         marks = _graded(found, students, csv_file, catalogue, resume=resume)
     labs = sorted({each.lab for each in found.handed_in}, key=lambda lab: lab.number)
-    marks = completed(marks, students, labs, course, found.of_groups, rule, catalogue)
+    now = datetime.now(UTC)
+    marks = completed(marks, students, labs, course, found.of_groups, rule, catalogue, now)
+    _tell_of_times(marks, students, labs, course)
     write_output(csv_file, marks_as_csv(marks))
     if core:
         marks = [mark for mark in marks if exercise_of(mark.id).core]
     if wide_file:
         columns = [lab for lab in labs if course.names(lab.number)]
-        wide = gradebook(marks, students, columns, course, has_points_possible=points_possible)
+        wide = gradebook(marks, students, columns, course, now, has_points_possible=points_possible)
         write_output(wide_file, wide)
         if others := ", ".join(f"lab {lab.number}" for lab in labs if lab not in columns):
             complain(f"{others}: not in the roster, so left out of {wide_file}")
@@ -259,6 +262,27 @@ def _as_they_come(
             yield item
     finally:
         graded.close()
+
+
+def _tell_of_times(
+    marks: Iterable[Mark], students: Collection[str], labs: Iterable[Lab], roster: Roster
+) -> None:
+    """Say where the roster leaves open when work came, or if a lab was due already."""
+    came = {(mark.student, mark.lab): mark.late for mark in marks if mark.digest}
+    timeless = [of for of in sorted(came) if roster.entry(*of).deadline and not came[of]]
+    if timeless:
+        work = "{}, lab {}".format(*timeless[0]) + ", and others" * (len(timeless) > 1)
+        complain(f"no time in the column submitted, so not counted as late: {work}")
+    by_lab = Counter(lab for _, lab in came)
+    for lab in labs:
+        number = by_lab[lab.number]
+        is_early = number * 2 < max(by_lab.values(), default=0)
+        if is_early and any(roster.is_of_all_labs(each, lab.number) for each in students):
+            complain(
+                f"lab {lab.number}: {number} of {len(students)} have handed it in; the roster has "
+                "a deadline of all labs, so the others have 0 once it has passed: name the labs "
+                "in the roster if this one is not due then"
+            )
 
 
 def _tell(marks: Sequence[Mark], students: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ the row Points Possible stands there only if Canvas is to make the assignments. 
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from kminilog.course.judging.outcome import TODO
 from kminilog.course.material import Lab
@@ -29,36 +30,32 @@ def gradebook(
     students: Iterable[str],
     labs: Sequence[Lab],
     roster: Roster,
+    now: datetime,
     *,
     has_points_possible: bool,
 ) -> bytes:
     """Return the file; the roster's `id` is the SIS User ID, `email` the SIS Login ID.
 
-    A student who has handed in nothing has 0 if a deadline is known, else an empty cell: others may
-    just have been early.
+    A student who has handed in nothing has 0 if a deadline is known and has passed, else an empty
+    cell: others may just have been early.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*_HEADING, *(f"Lab {lab.number}" for lab in labs)])
     if has_points_possible:
-        first = {mark.student for mark in marks[:1]}
-        most = [
-            sum(
-                mark.max_points
-                for mark in marks
-                if mark.student in first and mark.lab == lab.number
-            )
-            for lab in labs
-        ]
+        points = {(mark.lab, mark.exercise): mark.max_points for mark in marks}
+        most = [sum(points[of] for of in points if of[0] == lab.number) for lab in labs]
         writer.writerow([_POINTS_POSSIBLE, *[""] * (len(_HEADING) - 1), *most])
     for student in sorted(students):
         id, email = roster.identity(student)
-        points = []
+        cells = []
         for lab in labs:
             own = [mark for mark in marks if (mark.student, mark.lab) == (student, lab.number)]
-            is_due = roster.entry(student, lab.number).deadline is not None
-            is_graded = is_due or any(mark.digest or mark.status != TODO for mark in own)
-            points.append(f"{points_of(own):g}" if is_graded else "")
-        row = [cell(student), "", cell(id), cell(email), "", *points]
+            is_known = roster.entry(student, lab.number).deadline is not None
+            is_due = is_known or any(mark.status != TODO for mark in own)
+            is_open = roster.is_open(student, lab.number, now)
+            is_graded = any(mark.digest for mark in own) or (is_due and not is_open)
+            cells.append(f"{points_of(own):g}" if is_graded else "")
+        row = [cell(student), "", cell(id), cell(email), "", *cells]
         writer.writerow(row)
     return file.getvalue().encode()

@@ -19,6 +19,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -242,12 +243,14 @@ def completed(
     of_groups: Mapping[tuple[str, int], str],
     rule: LateRule,
     catalogue: Catalogue,
+    now: datetime,
 ) -> list[Mark]:
     """Return marks with what only all of them together, and the roster, tell.
 
-    Each of `students` has a row for each exercise of `labs`; the text beside the name says why a
-    student's folder cannot be read. What a group has handed in counts for those of it who have
-    handed in nothing else; without a folder of its name, it is what one of them has handed in.
+    Each of `students` has a row for each exercise of `labs`, but for those that are open, if he or
+    she has handed in nothing; the text beside the name says why a student's folder cannot be read.
+    What a group has handed in counts for those of it who have handed in nothing else; without a
+    folder of its name, it is what one of them has handed in.
     """
     by_folder = defaultdict(list)
     for mark in marks:
@@ -263,6 +266,8 @@ def completed(
             )
             if handed_in_by:
                 own = by_folder[handed_in_by, lab.number]
+            elif roster.is_open(student, lab.number, now) and not fault:
+                continue  # another one was early
             else:
                 why = CatalogueSentence(
                     "not-handed-in", {"lab": str(lab.number), "folder": lab.work_name}

@@ -136,6 +136,20 @@ class Roster:
         named = {number for _, number in self._rows}
         return not named or bool(named & {lab, _ALL_LABS})
 
+    def is_open(self, student: str, lab: int, now: datetime) -> bool:
+        """Tell if work may still come, so that none is no fault: the lab is not yet due.
+
+        Nor is one due that a roster does not name which names labs. A deadline without a time zone
+        is in that of this machine, as `now` is.
+        """
+        due = self.entry(student, lab).deadline
+        return not self.names(lab) or (due is not None and due.astimezone() > now.astimezone())
+
+    def is_of_all_labs(self, student: str, lab: int) -> bool:
+        """Tell if the deadline of a lab is that of all labs, and not its own."""
+        general = self._rows.get((student, _ALL_LABS), Entry())
+        return bool(general.deadline) and not self._rows.get((student, lab), Entry()).deadline
+
     def late_by(self, student: str, lab: int, handed_in_by: str) -> timedelta | None:
         """Return how long after the deadline work came; None if the roster does not say it.
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,6 +15,7 @@ LABS = [lab_of(1), lab_of(2)]
 ROSTER = roster_from_csv(
     "roster.csv", "student,id,email\nLovelace; Ada,s1017,ada@x\nZoë,s1018,zoe@x\n".encode()
 )
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
 MARKS = [
     Mark(student, lab, exercise, "implement", "pass", points, 20, lost_percent=lost, digest="d")
     for student, lab, lost, both in (
@@ -27,7 +29,9 @@ MARKS = [
 
 
 def rows(*, has_points_possible: bool = False, roster: Roster = ROSTER) -> list[list[str]]:
-    data = gradebook(MARKS, roster.students, LABS, roster, has_points_possible=has_points_possible)
+    data = gradebook(
+        MARKS, roster.students, LABS, roster, NOW, has_points_possible=has_points_possible
+    )
     return list(csv.reader(io.StringIO(data.decode("utf-8"), newline="")))
 
 
@@ -52,7 +56,7 @@ def test_each_row_is_of_a_student_whom_moodle_finds_by_one_column(column):
 
 
 def test_name_that_is_a_formula_has_an_apostrophe():
-    data = gradebook([], ["=1+1"], [], ROSTER, has_points_possible=False)
+    data = gradebook([], ["=1+1"], [], ROSTER, NOW, has_points_possible=False)
     assert data.decode().splitlines()[1] == "'=1+1,,,,"
 
 
@@ -62,5 +66,21 @@ def test_who_has_handed_in_nothing_has_0_only_if_the_work_was_due():
     )
     status = {("ada", 1): "todo", ("ada", 2): "todo", ("bob", 1): "todo", ("bob", 2): "error"}
     marks = [Mark(who, lab, 1, "implement", status[who, lab]) for who, lab in status]
-    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, has_points_possible=False)
+    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, NOW, has_points_possible=False)
     assert data.decode().splitlines()[1:] == ["ada,,,,,0,", "bob,,,,,,0", "eve,,,,,,"]
+
+
+def test_who_has_not_handed_in_a_lab_that_is_open_has_an_empty_cell():
+    roster = roster_from_csv(
+        "r", b"student,deadline\nada,2026-11-02T18:00\nbob,2026-10-05T18:00Z\neve,\n"
+    )
+    marks = [Mark("ada", 1, 1, "implement", "pass", 5, 9, digest="d")]
+    marks += [Mark(who, lab, 1, "implement", "todo", 0, 9) for who in ("bob",) for lab in (1, 2)]
+    options = {"has_points_possible": True}
+    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, NOW, **options)
+    assert data.decode().splitlines()[1:] == [
+        "Points Possible,,,,,9,9",
+        "ada,,,,,5,",
+        "bob,,,,,0,0",
+        "eve,,,,,,",
+    ]
