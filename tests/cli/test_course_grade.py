@@ -249,6 +249,36 @@ def test_list_says_what_was_refused_and_what_was_tried(tmp_path):
     assert {row["status"] for row in of_dan if row["max_points"] != "0"} == {"error"}
 
 
+def test_syntax_error_is_told_with_its_line_and_once_on_the_page(tmp_path):
+    handed_in(tmp_path, "ada", HEADER + "\ndef broken(:\n")
+    marks = tmp_path / "marks.csv"
+    run = course("grade", tmp_path / "submissions", "--csv", marks, "--html", tmp_path / "h")
+    line = HEADER.count("\n") + 2
+    says = f"answers.py, line {line}: invalid syntax"
+    assert f"ada: refused: lab 1: {says}\n" in run.out
+    graded = [row for row in rows_of(marks).values() if row["max_points"] != "0"]
+    assert {(row["status"], row["reason"]) for row in graded} == {("error", says)}
+    results = json.loads((tmp_path / "h/students/ada/results.json").read_text())
+    assert {each["output"] for each in results["tests"]} == {says}
+    page = (tmp_path / "h/students/ada/index.html").read_text()
+    assert page.count(says) == 1
+
+
+def test_page_has_the_group_and_says_once_what_late_work_has_lost(tmp_path):
+    handed_in(tmp_path, "ada")
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "student,group,deadline,submitted\nada,Red,2026-10-05T18:00,2026-10-05T18:01\n"
+    )
+    words = ["grade", tmp_path / "submissions", "--csv", tmp_path / "m.csv", "--roster", roster]
+    assert course(*words, "--late-percent", "15", "--html", tmp_path / "h").code == 0
+    page = (tmp_path / "h/students/ada/index.html").read_text()
+    assert page.count("15 %") == 1
+    assert "group, lab 1" in page
+    assert "Red" in page
+    assert "group, lab 1: Red" in (tmp_path / "h/index.html").read_text()
+
+
 def test_folder_of_a_lab_that_is_not_here_is_named(tmp_path):
     folder = handed_in(tmp_path)
     folder.progress["lab"] = 99

@@ -41,6 +41,7 @@ from kminilog.course.teaching.marks_pages import (
     by_student,
     gradescope_results,
     index_page,
+    reason_of_all,
     statistics_page,
     student_page,
 )
@@ -306,9 +307,9 @@ def _to_look_at(marks: Sequence[Mark], fault: str) -> Iterator[str]:
         yield f"refused: {fault}"
     for lab, of_lab in groupby(marks, key=lambda mark: mark.lab):
         own = list(of_lab)
-        reasons = {mark.reason for mark in own}
-        if own[0].digest and len(reasons) == 1 and all(mark.status == ERROR for mark in own):
-            yield f"refused: lab {lab}: {own[0].reason}"
+        reason = reason_of_all(own)
+        if reason and own[0].digest and own[0].status == ERROR:
+            yield f"refused: lab {lab}: {reason}"
     tried = dict.fromkeys(mark.tried for mark in marks if mark.tried)
     for what in tried:
         yield f"tried: {', '.join(mark.id for mark in marks if mark.tried == what)}: {what}"

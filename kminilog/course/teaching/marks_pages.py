@@ -19,6 +19,8 @@ from kminilog.course.teaching.marks import YES, Mark, points_of
 from kminilog.course.teaching.statistics import statistics_of
 from kminilog.pages import render
 
+_LOST = " % lost"
+
 
 def by_student(marks: Iterable[Mark], students: Iterable[str]) -> list[tuple[str, list[Mark]]]:
     """Return the marks of each student, by name, in the order of exercises; perhaps none."""
@@ -55,12 +57,15 @@ def gradescope_results(marks: Sequence[Mark], fault: str, catalogue: Catalogue) 
 
 def student_page(student: str, marks: Sequence[Mark], fault: str, catalogue: Catalogue) -> str:
     """Return the page of one student; no other student is named on it."""
-    labs = [
-        (number, catalogue.title(lab_of(number)), list(rows))
-        for number, rows in groupby(marks, key=lambda mark: mark.lab)
-    ]
+    labs = []
+    for number, rows in groupby(marks, key=lambda mark: mark.lab):
+        own = list(rows)
+        labs.append((number, catalogue.title(lab_of(number)), own, reason_of_all(own)))
     titles = {mark.id: catalogue.texts(exercise_of(mark.id)).title for mark in marks}
-    facts = [("points", f"{points_of(marks):g} of {_most_points(marks)}"), *_own_flags(marks)]
+    points = f"{points_of(marks):g} of {_most_points(marks)}"
+    # What late work has lost is among what is told about all.
+    flags = [flag for flag in _own_flags(marks) if not flag[1].endswith(_LOST)]
+    facts = [("points", points), *flags]
     about = _about_all(marks, fault, catalogue)
     return render(
         "marks_of_student.html",
@@ -71,6 +76,12 @@ def student_page(student: str, marks: Sequence[Mark], fault: str, catalogue: Cat
         about=about,
         said=_said,
     )
+
+
+def reason_of_all(marks: Iterable[Mark]) -> str:
+    """Return the reason why no exercise of a lab that has points was checked, or nothing."""
+    reasons = {"" if mark.reason_code else mark.reason for mark in marks if mark.max_points}
+    return reasons.pop() if len(reasons) == 1 else ""
 
 
 def _about_all(marks: Sequence[Mark], fault: str, catalogue: Catalogue) -> list[str]:
@@ -127,7 +138,8 @@ def _flags(marks: Sequence[Mark], fault: str) -> list[tuple[str, str]]:
 
 def _own_flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
     late = {(mark.lab, mark.lost_percent) for mark in marks if mark.late == YES}
-    found = {(f"late, lab {lab}", f"{lost} % lost" if lost else YES) for lab, lost in late}
+    found = {(f"late, lab {lab}", f"{lost}{_LOST}" if lost else YES) for lab, lost in late}
+    found |= {(f"group, lab {m.lab}", m.group) for m in marks if m.group}
     found |= {(f"tried, {m.id}", m.tried) for m in marks if m.tried}
     found |= {(f"tampered, lab {m.lab}", m.tampered) for m in marks if m.tampered}
     return sorted(found)
