@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from kminilog.cli.main import main
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import RIGHT, all_labs, lab_of, sample_answers
+from kminilog.course.teaching.similarity import CodePlace, Pair, clusters_of
 from kminilog.course.teaching.starter import source_of
 from kminilog.course.work_folder import WorkFolder
 from tests.support.cli.command_line import Run, assert_one_line
@@ -74,6 +75,40 @@ def test_disguised_copy_is_a_pair_with_both_places(tmp_path):
     assert title == f"lab {LAB.number}, ada ({file}) and bob ({file}): 1 function"
     lines = [f"{place['line']}-{place['last_line']}" for place in (pair["first"], pair["second"])]
     assert row.split()[1:] == [pair["first"]["function"], *lines]
+
+
+def test_pairs_of_a_clique_stand_together_below_its_students(tmp_path):
+    code = OWN.path.read_text()
+    for student in ("bob", "eve", "ada"):
+        hand_in(tmp_path, student, code)
+    other = Path(next(iter(sample_answers(lab_of(4), RIGHT))).path).read_text()
+    for student in ("bob", "zoe"):
+        hand_in(tmp_path, student, other, lab=4)
+    run = similar(tmp_path / "in", "--json")
+    assert run.document["clusters"][0] == {
+        "lab": LAB.number,
+        "students": ["ada", "bob", "eve"],
+        "alike": 3,
+    }
+    assert {(each["lab"], *each["students"]) for each in run.document["clusters"][1:]} <= {
+        (4, "bob", "zoe")
+    }
+    assert (
+        len({(p["first"]["student"], p["second"]["student"]) for p in run.document["pairs"]}) >= 3
+    )
+    titles = [line for line in similar(tmp_path / "in").out.splitlines() if "lab" in line]
+    assert titles[0] == f"lab {LAB.number}, ada, bob, eve: 3 of 3 pairs are alike:"
+    assert [title.count("answers.py") for title in titles[1:4]] == [2, 2, 2]
+
+
+def test_cluster_that_is_no_clique_says_how_many_pairs_it_has():
+    place = {name: CodePlace(name, "answers.py", "f", 1, 9) for name in "abcde"}
+    of = [Pair(1, 1.0, place[one], place[other]) for one, other in ("ab", "de", "cb", "ac", "cd")]
+    assert [(c.students, c.alike) for c in clusters_of(of[:3])] == [
+        (["a", "b", "c"], 2),
+        (["d", "e"], 1),
+    ]
+    assert [(c.students, c.alike) for c in clusters_of(of)] == [([*"abcde"], 5)]
 
 
 def test_starter_readme_and_reference_are_no_copies(tmp_path):

@@ -63,6 +63,19 @@ class Pair(NamedTuple):
     second: CodePlace
 
 
+class Cluster(NamedTuple):
+    """Students each of whom is in a pair with another one of them, for one lab."""
+
+    lab: int
+    students: list[str]
+    pairs: list[Pair]
+
+    @property
+    def alike(self) -> int:
+        """How many pairs of students are alike; in a clique each one is with each other."""
+        return len({(pair.first.student, pair.second.student) for pair in self.pairs})
+
+
 class _Token(NamedTuple):
     kind: str
     text: str
@@ -96,6 +109,19 @@ def similar_pairs(handed_in: Iterable[HandedIn]) -> list[Pair]:
                 by_students[students, lab.number].append(pair)
     most_first = sorted(by_students, key=lambda key: (-len(by_students[key]), key))
     return [pair for key in most_first for pair in by_students[key]]
+
+
+def clusters_of(pairs: Iterable[Pair]) -> list[Cluster]:
+    """Return pairs by the students that they connect; the largest cluster comes first."""
+    found: list[Cluster] = []
+    for pair in pairs:
+        both = {pair.first.student, pair.second.student}
+        met = [each for each in found if each.lab == pair.lab and both & {*each.students}]
+        found = [each for each in found if each not in met]
+        students = both.union(*(each.students for each in met))
+        own = [pair for each in met for pair in each.pairs]
+        found.append(Cluster(pair.lab, sorted(students), [*own, pair]))
+    return sorted(found, key=lambda each: (-len(each.students), each.lab, each.students))
 
 
 def _share(one: _Function, other: _Function) -> float:
