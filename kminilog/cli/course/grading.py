@@ -45,7 +45,7 @@ from kminilog.course.teaching.marks_pages import (
     statistics_page,
     student_page,
 )
-from kminilog.course.teaching.roster import LateRule, Roster, roster_from_csv
+from kminilog.course.teaching.roster import LateRule, Roster, open_labs, roster_from_csv
 from kminilog.course.teaching.statistics import ExerciseStatistics, statistics_of
 from kminilog.course.teaching.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
@@ -144,15 +144,18 @@ def grade_command(
         students = dict.fromkeys(course.students, "") | found.students
         marks = _graded(found, students, csv_file, catalogue, resume=resume)
     labs = sorted({each.lab for each in found.handed_in}, key=lambda lab: lab.number)
-    now = datetime.now(UTC)
-    marks = completed(marks, students, labs, course, found.of_groups, rule, catalogue, now)
+    numbers = [lab.number for lab in labs]
+    still_open = open_labs(course, students, numbers, datetime.now(UTC))
+    marks = completed(marks, students, labs, course, found.of_groups, rule, catalogue, still_open)
     _tell_of_times(marks, students, labs, course)
     write_output(csv_file, marks_as_csv(marks))
     if core:
         marks = [mark for mark in marks if exercise_of(mark.id).core]
     if wide_file:
         columns = [lab for lab in labs if course.names(lab.number)]
-        wide = gradebook(marks, students, columns, course, now, has_points_possible=points_possible)
+        wide = gradebook(
+            marks, students, columns, course, still_open, has_points_possible=points_possible
+        )
         write_output(wide_file, wide)
         if others := ", ".join(f"lab {lab.number}" for lab in labs if lab not in columns):
             complain(f"{others}: not in the roster, so left out of {wide_file}")
@@ -274,11 +277,16 @@ def _tell_of_times(
     if timeless:
         work = "{}, lab {}".format(*timeless[0]) + ", and others" * (len(timeless) > 1)
         complain(f"no time in the column submitted, so not counted as late: {work}")
+
+    def is_general(student: str, lab: int) -> bool:
+        deadline = roster.entry(student, lab).deadline
+        return deadline is not None and deadline == roster.entry(student).deadline
+
     by_lab = Counter(lab for _, lab in came)
     for lab in labs:
         number = by_lab[lab.number]
         is_early = number * 2 < max(by_lab.values(), default=0)
-        if is_early and any(roster.is_of_all_labs(each, lab.number) for each in students):
+        if is_early and any(is_general(each, lab.number) for each in students):
             complain(
                 f"lab {lab.number}: {number} of {len(students)} have handed it in; the roster has "
                 "a deadline of all labs, so the others have 0 once it has passed: name the labs "

@@ -11,7 +11,13 @@ from kminilog.cli.lab.options import labs_option
 from kminilog.cli.shared.named_files import DirectoryName
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn_all, write_document, write_line, write_table
-from kminilog.course.teaching.similarity import Cluster, CodePlace, Pair, clusters_of, similar_pairs
+from kminilog.course.teaching.similarity import (
+    CodePlace,
+    Pair,
+    StudentCluster,
+    clusters_of,
+    similar_pairs,
+)
 from kminilog.course.teaching.submissions import submissions_in
 from kminilog.text import count
 
@@ -76,5 +82,5 @@ def _json(pair: Pair) -> dict[str, object]:
     return {"lab": pair.lab, "alike": round(pair.share, 3), **places}
 
 
-def _json_of_cluster(cluster: Cluster) -> dict[str, object]:
+def _json_of_cluster(cluster: StudentCluster) -> dict[str, object]:
     return {"lab": cluster.lab, "students": cluster.students, "alike": cluster.alike}

@@ -13,8 +13,7 @@ the row Points Possible stands there only if Canvas is to make the assignments. 
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Sequence
 
 from kminilog.course.judging.outcome import TODO
 from kminilog.course.material import Lab
@@ -30,14 +29,14 @@ def gradebook(
     students: Iterable[str],
     labs: Sequence[Lab],
     roster: Roster,
-    now: datetime,
+    still_open: Collection[tuple[str, int]],
     *,
     has_points_possible: bool,
 ) -> bytes:
     """Return the file; the roster's `id` is the SIS User ID, `email` the SIS Login ID.
 
-    A student who has handed in nothing has 0 if a deadline is known and has passed, else an empty
-    cell: others may just have been early.
+    A student who has handed in nothing has 0 if a deadline is known and the lab is not
+    `still_open`, else an empty cell: others may just have been early.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
@@ -53,7 +52,7 @@ def gradebook(
             own = [mark for mark in marks if (mark.student, mark.lab) == (student, lab.number)]
             is_known = roster.entry(student, lab.number).deadline is not None
             is_due = is_known or any(mark.status != TODO for mark in own)
-            is_open = roster.is_open(student, lab.number, now)
+            is_open = (student, lab.number) in still_open
             is_graded = any(mark.digest for mark in own) or (is_due and not is_open)
             cells.append(f"{points_of(own):g}" if is_graded else "")
         row = [cell(student), "", cell(id), cell(email), "", *cells]

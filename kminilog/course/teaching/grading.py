@@ -15,11 +15,10 @@ import signal
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -243,12 +242,12 @@ def completed(
     of_groups: Mapping[tuple[str, int], str],
     rule: LateRule,
     catalogue: Catalogue,
-    now: datetime,
+    still_open: Collection[tuple[str, int]],
 ) -> list[Mark]:
     """Return marks with what only all of them together, and the roster, tell.
 
-    Each of `students` has a row for each exercise of `labs`, but for those that are open, if he or
-    she has handed in nothing; the text beside the name says why a student's folder cannot be read.
+    Each of `students` has a row for each exercise of `labs`, but for those `still_open`, if
+    he or she has handed in nothing; the text beside the name says why a student's folder cannot be read.
     What a group has handed in counts for those of it who have handed in nothing else; without a
     folder of its name, it is what one of them has handed in.
     """
@@ -266,7 +265,7 @@ def completed(
             )
             if handed_in_by:
                 own = by_folder[handed_in_by, lab.number]
-            elif roster.is_open(student, lab.number, now) and not fault:
+            elif (student, lab.number) in still_open and not fault:
                 continue  # another one was early
             else:
                 why = CatalogueSentence(

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import product
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -136,20 +137,6 @@ class Roster:
         named = {number for _, number in self._rows}
         return not named or bool(named & {lab, _ALL_LABS})
 
-    def is_open(self, student: str, lab: int, now: datetime) -> bool:
-        """Tell if work may still come, so that none is no fault: the lab is not yet due.
-
-        Nor is one due that a roster does not name which names labs. A deadline without a time zone
-        is in that of this machine, as `now` is.
-        """
-        due = self.entry(student, lab).deadline
-        return not self.names(lab) or (due is not None and due.astimezone() > now.astimezone())
-
-    def is_of_all_labs(self, student: str, lab: int) -> bool:
-        """Tell if the deadline of a lab is that of all labs, and not its own."""
-        general = self._rows.get((student, _ALL_LABS), Entry())
-        return bool(general.deadline) and not self._rows.get((student, lab), Entry()).deadline
-
     def late_by(self, student: str, lab: int, handed_in_by: str) -> timedelta | None:
         """Return how long after the deadline work came; None if the roster does not say it.
 
@@ -205,6 +192,22 @@ class Roster:
     def in_group(self, name: str) -> list[str]:
         """Return who hands in a lab, whichever it is, as a group of this name."""
         return list(dict.fromkeys(who for (who, _), row in self._rows.items() if row.group == name))
+
+
+def open_labs(
+    roster: Roster, students: Iterable[str], labs: Iterable[int], now: datetime
+) -> set[tuple[str, int]]:
+    """Return for whom which lab is not yet due: to have handed in nothing is no fault there.
+
+    Nor is one due that a roster does not name which names labs. A deadline without a time zone is
+    in that of this machine.
+    """
+    found = set()
+    for student, lab in product(students, labs):
+        due = roster.entry(student, lab).deadline
+        if not roster.names(lab) or (due is not None and due.astimezone() > now):
+            found.add((student, lab))
+    return found
 
 
 def roster_from_csv(name: str, data: bytes) -> Roster:

@@ -63,7 +63,7 @@ class Pair(NamedTuple):
     second: CodePlace
 
 
-class Cluster(NamedTuple):
+class StudentCluster(NamedTuple):
     """Students each of whom is in a pair with another one of them, for one lab."""
 
     lab: int
@@ -111,16 +111,16 @@ def similar_pairs(handed_in: Iterable[HandedIn]) -> list[Pair]:
     return [pair for key in most_first for pair in by_students[key]]
 
 
-def clusters_of(pairs: Iterable[Pair]) -> list[Cluster]:
+def clusters_of(pairs: Iterable[Pair]) -> list[StudentCluster]:
     """Return pairs by the students that they connect; the largest cluster comes first."""
-    found: list[Cluster] = []
+    found: list[StudentCluster] = []
     for pair in pairs:
         both = {pair.first.student, pair.second.student}
         met = [each for each in found if each.lab == pair.lab and both & {*each.students}]
         found = [each for each in found if each not in met]
         students = both.union(*(each.students for each in met))
         own = [pair for each in met for pair in each.pairs]
-        found.append(Cluster(pair.lab, sorted(students), [*own, pair]))
+        found.append(StudentCluster(pair.lab, sorted(students), [*own, pair]))
     return sorted(found, key=lambda each: (-len(each.students), each.lab, each.students))
 
 

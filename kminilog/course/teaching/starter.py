@@ -12,12 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import kminilog
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.patching import room_of
 from kminilog.course.material import RIGHT, Exercise, Lab, MaterialError, answers_to, lab_of
 
 _BODY = "raise NotImplementedError"
+_PACKAGE = Path(__file__).parents[2]
 
 
 def starter_of(lab: Lab) -> str:
@@ -71,7 +71,7 @@ def _source_in_library(symbol: str) -> str:
 
 
 def _text_of(room: str) -> str:
-    path = Path(kminilog.__path__[0], *room.split(".")).with_suffix(".py")
+    path = Path(_PACKAGE, *room.split(".")).with_suffix(".py")
     return path.read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ import pytest
 from kminilog.course.material import lab_of
 from kminilog.course.teaching.gradebook import gradebook
 from kminilog.course.teaching.marks import Mark
-from kminilog.course.teaching.roster import Roster, roster_from_csv
+from kminilog.course.teaching.roster import Roster, open_labs, roster_from_csv
 
 LABS = [lab_of(1), lab_of(2)]
 ROSTER = roster_from_csv(
@@ -30,7 +30,7 @@ MARKS = [
 
 def rows(*, has_points_possible: bool = False, roster: Roster = ROSTER) -> list[list[str]]:
     data = gradebook(
-        MARKS, roster.students, LABS, roster, NOW, has_points_possible=has_points_possible
+        MARKS, roster.students, LABS, roster, (), has_points_possible=has_points_possible
     )
     return list(csv.reader(io.StringIO(data.decode("utf-8"), newline="")))
 
@@ -56,7 +56,7 @@ def test_each_row_is_of_a_student_whom_moodle_finds_by_one_column(column):
 
 
 def test_name_that_is_a_formula_has_an_apostrophe():
-    data = gradebook([], ["=1+1"], [], ROSTER, NOW, has_points_possible=False)
+    data = gradebook([], ["=1+1"], [], ROSTER, (), has_points_possible=False)
     assert data.decode().splitlines()[1] == "'=1+1,,,,"
 
 
@@ -66,7 +66,7 @@ def test_who_has_handed_in_nothing_has_0_only_if_the_work_was_due():
     )
     status = {("ada", 1): "todo", ("ada", 2): "todo", ("bob", 1): "todo", ("bob", 2): "error"}
     marks = [Mark(who, lab, 1, "implement", status[who, lab]) for who, lab in status]
-    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, NOW, has_points_possible=False)
+    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, (), has_points_possible=False)
     assert data.decode().splitlines()[1:] == ["ada,,,,,0,", "bob,,,,,,0", "eve,,,,,,"]
 
 
@@ -76,8 +76,10 @@ def test_who_has_not_handed_in_a_lab_that_is_open_has_an_empty_cell():
     )
     marks = [Mark("ada", 1, 1, "implement", "pass", 5, 9, digest="d")]
     marks += [Mark(who, lab, 1, "implement", "todo", 0, 9) for who in ("bob",) for lab in (1, 2)]
+    still_open = open_labs(roster, roster.students, (1, 2), NOW)
+    assert still_open == {("ada", 1), ("ada", 2)}
     options = {"has_points_possible": True}
-    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, NOW, **options)
+    data = gradebook(marks, ["ada", "bob", "eve"], LABS, roster, still_open, **options)
     assert data.decode().splitlines()[1:] == [
         "Points Possible,,,,,9,9",
         "ada,,,,,5,",
