@@ -30,11 +30,13 @@ _CLOSING = "'\")]}"
 class ValueParts(NamedTuple):
     """A value by its parts, each with its label: those of bytes are bytes in hex.
 
-    `kind` is `bytes`, `number`, `parts`, `keys` of a dict, or `text`.
+    `kind` is `bytes`, `number`, `parts`, `keys` of a dict, or `text`. Of a long value, which has
+    `size` parts in all, the first ones are here.
     """
 
     kind: str
     parts: list[tuple[str, str]]
+    size: int = 1
 
 
 class DifferenceError(Exception):
@@ -201,14 +203,15 @@ def sides_of(got: Any, expected: Any) -> tuple[ValueParts, ValueParts]:
     """Return two values by their parts; as texts, if they are not of one kind.
 
     >>> sides_of(b"ab", b"a")[0]
-    ValueParts(kind='bytes', parts=[('0', '61'), ('1', '62')])
+    ValueParts(kind='bytes', parts=[('0', '61'), ('1', '62')], size=2)
     >>> sides_of(2, None)[0]
-    ValueParts(kind='text', parts=[('', '2')])
+    ValueParts(kind='text', parts=[('', '2')], size=1)
     """
     if isinstance(got, dict) and isinstance(expected, dict):
         return _keys_of(got, expected)
     sides = _side(got), _side(expected)
-    if sides[0].kind == sides[1].kind != "text":
+    is_alike = sides[0].parts == sides[1].parts  # the difference is further on
+    if sides[0].kind == sides[1].kind != "text" and not is_alike:
         return sides
     one, other = around_difference(as_text(got), as_text(expected), _MOST_CHARACTERS)
     return ValueParts("text", [("", one)]), ValueParts("text", [("", other)])
@@ -236,7 +239,7 @@ def _side(value: Any) -> ValueParts:
         kind, parts = "parts", [(str(n), short(each)) for n, each in enumerate(value)]
     else:
         kind, parts = "text", []
-    return ValueParts(kind, parts[:_MOST_PARTS])
+    return ValueParts(kind, parts[:_MOST_PARTS], len(parts))
 
 
 def common_code(got: Sequence[Any], readings: Sequence[tuple[str, Sequence[Any]]]) -> str | None:
@@ -305,12 +308,12 @@ def around_difference(
     pairs = enumerate(zip(got, expected, strict=False))
     place = next((n for n, (one, other) in pairs if one != other), min(map(len, texts)))
     start = max(place - _BEFORE_CHARACTERS, 0)
-    left_out = "…" if start else ""
-    if start and all(_HEX.fullmatch(text) for text in texts):
+    is_hex = all(_HEX.fullmatch(text) for text in texts)
+    if is_hex:
         start -= start % 2
-        left_out = f"[{start // 2}:] "
     elif name := _name_at(got, start):
         start = name.start()
+    left_out = "" if not start else f"[{start // 2}:] " if is_hex else "…"
     # The difference is shown, however long the name is that stands before it.
     characters = max(characters, place - start + _BEFORE_CHARACTERS)
     got, expected = (shortened(left_out + text[start:], characters) for text in texts)
@@ -376,6 +379,8 @@ def _code_of(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:
 
 
 def _kind(value: Any) -> str:
+    if isinstance(value, bytes):  # CountedBytes, too
+        return "bytes"
     return "None" if value is None else type(value).__name__
 
 

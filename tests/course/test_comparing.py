@@ -9,8 +9,10 @@ from kminilog.course.comparing import (
     Comparer,
     DifferenceError,
     WrongKindError,
+    around_difference,
     as_text,
 )
+from kminilog.course.counting import CountedBytes
 from kminilog.format.message import Message
 
 
@@ -140,6 +142,17 @@ def test_texts_of_a_check_are_shown_around_their_first_difference_too():
         Comparer().holds(False, "f()", "=" * 50 + "1", "=" * 50 + "2")
     sentence = Catalogue("en").sentence(found.value.name, found.value.values)
     assert sentence == "f() gave …==========1, expected …==========2"
+
+
+def test_nothing_is_marked_as_left_out_in_front_of_a_name_that_is_whole():
+    got, expected = (f"IndexEntry({n}, 'a long value of an entry')" for n in "34")
+    assert around_difference(got, expected)[0].startswith("IndexEntry(3, ")
+
+
+def test_kind_of_counted_bytes_is_bytes():
+    with pytest.raises(WrongKindError) as found:
+        Comparer().equal("f()", lambda: CountedBytes(b"abc")[1:], 4)
+    assert found.value.values["got"] == "bytes"
 
 
 def give(value):

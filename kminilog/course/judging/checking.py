@@ -603,7 +603,8 @@ def _sides(told: Any) -> tuple[ValueParts, ValueParts] | None:
     if not told:
         return None
     yours, right = (
-        ValueParts(kind, [(label, text) for label, text in parts]) for kind, parts in told
+        ValueParts(kind, [(label, text) for label, text in parts], size)
+        for kind, parts, size in told
     )
     return yours, right
 

@@ -69,8 +69,8 @@ def _tell_difference(told: Script, yours: ValueParts, right: ValueParts) -> None
         got=_cell(yours, place)[1],
         expected=_cell(right, place)[1],
         ended=ENDED,
-        yours_size=len(yours.parts),
-        right_size=len(right.parts),
+        yours_size=yours.size,
+        right_size=right.size,
     )
 
 

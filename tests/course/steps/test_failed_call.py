@@ -48,6 +48,12 @@ def test_bytes_stand_beside_each_other_from_shortly_before_the_first_difference(
         assert is_there == (place < len(data))
 
 
+def test_long_value_is_counted_whole_and_its_difference_shown_wherever_it_is():
+    assert "1500 bytes" in document_of(bytes(1500), b"\1").steps[1].say
+    (row,), marked = rows_of(document_of(bytes(1500), bytes(1499) + b"\1"))
+    assert (row, marked) == (("", "[1494:] 000000000000", "[1494:] 000000000001"), [0])
+
+
 def test_number_is_in_decimal_and_in_hex_with_its_distance():
     rows, _ = rows_of(document_of(-1, 0xE97538BC))
     assert rows == [
