@@ -123,6 +123,15 @@ def test_input_that_the_text_excludes_is_named(monkeypatch):
     assert found.value.values == {"number": "2", "target": "1.2"}
 
 
+@pytest.mark.parametrize(
+    ("exercise", "given"), [("9.7", (["asks"],)), ("2.12", (None, -1, None, True, None))]
+)
+def test_input_of_which_a_precondition_cannot_even_be_asked_is_excluded(exercise, given):
+    with pytest.raises(DifferenceError) as found:
+        exposing.expose(Comparer(), exercise_of(exercise), [given])
+    assert found.value.name == "input-excluded"
+
+
 @pytest.mark.processes
 def test_exercise_whose_target_has_not_passed_says_so(folder):
     wrong = CHECKSUM.replace("16", "12")

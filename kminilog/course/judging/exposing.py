@@ -142,8 +142,14 @@ class _Trial:
         return given
 
     def is_promised(self, arguments: Sequence[Any]) -> bool:
-        """Tell if the text of the function's exercise promises an answer for an input."""
-        return self._precondition(*copy.deepcopy(arguments))
+        """Tell if the text of the function's exercise promises an answer for an input.
+
+        It does not for values of other types, with which even the question may fail.
+        """
+        try:
+            return self._precondition(*copy.deepcopy(arguments))
+        except Exception:  # noqa: BLE001 - whatever comes of such values
+            return False
 
     def exposed(
         self, paths: Sequence[Path], inputs: Sequence[Any], answers: Sequence[_Given]
