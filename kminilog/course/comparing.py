@@ -86,6 +86,7 @@ class Comparer:
         make: Callable[[], Any],
         expected: Any,
         mistakes: Mapping[str, Any] | None = None,
+        raises: Mapping[type[Exception], str | None] | None = None,
     ) -> None:
         """Go on if `make()` gives `expected`; else raise DifferenceError, or WrongKindError.
 
@@ -93,7 +94,7 @@ class Comparer:
         the values to which they lead; one that equals `expected` or another here names none. A
         value of a type that does the same in the engine, such as bytearray, is as good. A
         memoryview, which cannot be joined to bytes, is not, nor is an integer of numpy, which
-        commands refuse.
+        commands refuse. `raises` are errors that are a wrong answer, too, with their codes.
 
         >>> Comparer().equal("double(4)", lambda: 16, 8, {"squares": 16})
         Traceback (most recent call last):
@@ -102,7 +103,12 @@ class Comparer:
         """
         self.count += 1
         self.unanswered = call
-        got = make()
+        wrong = raises or {}
+        try:
+            got = make()
+        except tuple(wrong) as error:
+            code = next(code for kind, code in wrong.items() if isinstance(error, kind))
+            raise _differs(call, name_of(error), as_text(expected), code) from error
         self.unanswered = ""
         is_equal = _equal(got, expected)
         misfit = _misfit(got, expected, is_deep=is_equal)
@@ -147,6 +153,29 @@ class Comparer:
             self.unanswered = call
             raise error
 
+    def runs(
+        self,
+        cases: Mapping[str, Callable[[Any], Any]],
+        mine: Any,
+        library: Any,
+        readings: Sequence[tuple[str, Any]],
+    ) -> None:
+        """Compare what becomes of each case with two functions: the student's and the library's.
+
+        `cases` maps calls to what makes a value with a function. `readings` are codes of
+        misconceptions, each with a function that has it; see `all_equal`.
+
+        >>> cases = {"double(2)": lambda double: double(2), "double(3)": lambda double: double(3)}
+        >>> readings = [("squares", lambda n: n**2), ("adds-two", lambda n: n + 2)]
+        >>> try: Comparer().runs(cases, lambda n: n * n, lambda n: n + n, readings)
+        ... except DifferenceError as found: found.code
+        'squares'
+        """
+        self.all_equal(
+            [(call, partial(run, mine), run(library)) for call, run in cases.items()],
+            [(code, [run(wrong) for run in cases.values()]) for code, wrong in readings],
+        )
+
     def refuses(
         self,
         call: str,
@@ -171,7 +200,7 @@ class Comparer:
             self.unanswered = ""
             return
         except Exception as other:
-            raise _differs(call, type(other).__name__, error.__name__, None) from other
+            raise _differs(call, name_of(other), error.__name__, None) from other
         raise _differs(call, as_text(got), error.__name__, _code_of(got, mistakes))
 
     def at_most(self, what: str, count: int, limit: int, code: str | None) -> None:
@@ -279,6 +308,17 @@ def as_text(value: Any) -> str:
         return bytes(value).hex() or "b''"
     text = str(value) if isinstance(value, BaseException) else repr(value)
     return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def name_of(error: BaseException) -> str:
+    """Return the name of an error; with its module, as of `struct.error`, if it needs that.
+
+    >>> import struct
+    >>> name_of(ValueError("x")), name_of(struct.error("x"))
+    ('ValueError', 'struct.error')
+    """
+    kind = type(error)
+    return f"{kind.__module__}.{kind.__name__}" if kind.__name__ == "error" else kind.__name__
 
 
 def short(value: Any) -> str:

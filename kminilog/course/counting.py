@@ -1,9 +1,10 @@
-"""Bytes that count what is copied of them: a check judges a cost without a clock.
+"""Data that counts what is read or copied of it: a check judges a cost without a clock.
 
 A slice of bytes is a copy. Who hands on all that follows, message after message, copies a file once
 for each of its messages. Source: ours.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -34,3 +35,26 @@ class CountedBytes(bytes):
     def __bytes__(self) -> bytes:
         copy: bytes = self[:]  # which counts
         return copy
+
+
+class CountedSlots(Sequence[int]):
+    """A sequence that knows which of its slots have been read, and if a slice was taken.
+
+    >>> names = CountedSlots([0, 7, 9])
+    >>> names[-1], names[:1], sorted(names.slots), names.is_sliced
+    (9, [0], [0, 2], True)
+    """
+
+    def __init__(self, values: Sequence[int]) -> None:
+        self._values = values
+        self.slots: set[int] = set()
+        self.is_sliced = False
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, slot: Any) -> Any:
+        read = range(len(self._values))[slot]
+        self.is_sliced = self.is_sliced or isinstance(slot, slice)
+        self.slots |= {read} if isinstance(read, int) else set(read)
+        return self._values[slot]

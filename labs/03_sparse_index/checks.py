@@ -2,7 +2,8 @@
 
 import struct
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from kminilog.course.comparing import Comparer
-from kminilog.course.counting import CountedBytes
+from kminilog.course.counting import CountedBytes, CountedSlots
 from kminilog.format import index_entry as library_entry
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
@@ -117,14 +118,14 @@ def _compare_entry(
     code_of_refusal: str | None = None,
 ) -> None:
     right = library_entry.entry_for(offset, position, base)
-    call = f"entry_for({offset}, {position}, {base})"
-    try:
+
+    def give() -> Any:
         got = entry_for(offset, position, base)
-    except ValueError as error:
-        return compare.holds(False, call, type(error).__name__, "an entry", code_of_refusal)
-    return compare.equal(
-        call,
-        lambda: IndexEntry(*got) if type(got) is tuple and len(got) == 2 else got,
+        return IndexEntry(*got) if type(got) is tuple and len(got) == 2 else got
+
+    compare.equal(
+        f"entry_for({offset}, {position}, {base})",
+        give,
         right,
         {
             "absolute-offsets": IndexEntry(offset, position),
@@ -137,6 +138,7 @@ def _compare_entry(
             "counts-from-one": IndexEntry(right.relative_offset + 1, position),
             "swapped-fields": IndexEntry(position, right.relative_offset),
         },
+        raises={ValueError: code_of_refusal},
     )
 
 
@@ -210,22 +212,6 @@ def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
 DOCUMENTS = [1, 3, 6]  # the relative offsets of the example in README.md, and one more
 
 
-class Counted(Sequence[int]):
-    """A sequence that knows which of its slots have been read."""
-
-    def __init__(self, values: Sequence[int]) -> None:
-        self._values = values
-        self.slots: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __getitem__(self, slot: Any) -> Any:
-        read = range(len(self._values))[slot]
-        self.slots |= {read} if isinstance(read, int) else set(read)
-        return self._values[slot]
-
-
 def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
     for offset in (3, 4, 5, 0, 7, 1, 6, 2, 10**6, -1):
         _compare_slot(compare, entry_slot, DOCUMENTS, offset)
@@ -241,7 +227,7 @@ def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
         limit = 2 * size.bit_length() + 2  # twice what a bisection looks at
         for offset in (0, 3 * size // 2, 3 * size - 4, 3 * size + 9):
             for entries in (even, skewed):
-                counted = Counted(entries)
+                counted = CountedSlots(entries)
                 compare.equal(
                     f"entry_slot({size} entries, {offset})",
                     lambda counted=counted, offset=offset: entry_slot(counted, offset),
@@ -367,14 +353,10 @@ def _compare_walk(
 def _compare_cost(compare: Comparer, walk: Callable[..., Any]) -> None:
     data = CountedBytes(b"".join(encode(KAFKA, n, b"k", b"v") for n in range(MANY)))
     call = f"walk(kafka, 0, 0, {MANY})"
-    try:
-        got = walk(data, 0, 0, MANY)
-    except RecursionError:
-        right = str((len(data), MANY))
-        return compare.holds(False, call, "RecursionError", right, "recursion-per-message")
-    compare.equal(call, lambda: got, (len(data), MANY))
+    raises: dict[type[Exception], str] = {RecursionError: "recursion-per-message"}
+    compare.equal(call, lambda: walk(data, 0, 0, MANY), (len(data), MANY), raises=raises)
     what = f"bytes copied of {len(data)}"
-    return compare.at_most(what, sum(data.copied), 4 * len(data), "copies-the-rest")
+    compare.at_most(what, sum(data.copied), 4 * len(data), "copies-the-rest")
 
 
 def _compare_hostile(
@@ -384,14 +366,10 @@ def _compare_hostile(
         right = library.walk(met.data, 0, met.next_offset, 9)
         call = f"walk({dialect.name}, {met.what})"
         is_by_length = met.code in ("raises-at-end", "trust-length")
-        try:
-            got = walk(met.data, 0, met.next_offset, 9)
-        except (struct.error, IndexError) as error:
-            code = met.code if is_by_length else None
-            name = "struct.error" if isinstance(error, struct.error) else "IndexError"
-            compare.holds(False, call, name, str(right), code)
+        raises = dict.fromkeys((struct.error, IndexError), met.code if is_by_length else None)
         mistakes = {} if met.code == "raises-at-end" else {met.code: _believing(met)}
-        compare.equal(call, lambda got=got: got, right, mistakes)
+        give = partial(walk, met.data, 0, met.next_offset, 9)
+        compare.equal(call, give, right, mistakes, raises)
 
 
 def _hostile(data: list[bytes]) -> Iterator[InTheWay]:

@@ -45,20 +45,6 @@ from kminilog.text import count, table
 Run = Callable[[Any], Any]
 """What becomes of a case with a function: the student's, the library's, or a mistaken one."""
 
-Readings = Sequence[tuple[str, Callable[..., Any]]]
-"""Mistaken functions, each with the code of its misconception."""
-
-
-def _compare_runs(
-    compare: Comparer, cases: dict[str, Run], mine: Any, library: Any, readings: Readings
-) -> None:
-    """Compare what becomes of each case; a code is given if one mistake explains all of them."""
-    compare.all_equal(
-        [(call, partial(run, mine), run(library)) for call, run in cases.items()],
-        [(code, [run(wrong) for run in cases.values()]) for code, wrong in readings],
-    )
-
-
 # ---- what the student is given
 
 
@@ -266,7 +252,7 @@ def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
         ("freed-not-counted", _counts_none),
         ("not-charged", _giving_up),
     )
-    _compare_runs(compare, cases, take_bytes, BufferPool.take_bytes, readings)
+    compare.runs(cases, take_bytes, BufferPool.take_bytes, readings)
     compare.equal(
         "take_bytes(10): 40 available, batch.size 0",
         partial(_after_taking, 40, 0, 0, 10, take_bytes),
@@ -352,7 +338,7 @@ def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
         ("counts-length-now", _by_length),
         ("zero-is-falsy", _or_length),
     )
-    _compare_runs(compare, cases, deallocate, BufferPool.deallocate, readings)
+    compare.runs(cases, deallocate, BufferPool.deallocate, readings)
     pool = _pool(64, 16)
     one, other = (pool.allocate(16, 0) for _ in range(2))
     for buffer in one, other:
@@ -639,7 +625,7 @@ def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
         ("free-buffer-dropped", _waiting_in_queue(drops=True)),
         ("error-replaced", _waiting_in_queue(passes=False)),
     )
-    _compare_runs(compare, runs, wait_in_queue, BufferPool.wait_in_queue, readings)
+    compare.runs(runs, wait_in_queue, BufferPool.wait_in_queue, readings)
     own = "wait_in_queue", wait_in_queue
     for error in (KeyboardInterrupt(), ClientClosedError("producer"), SystemExit(), OSError()):
         name = type(error).__name__
@@ -826,7 +812,7 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
         ("waits-without-time", _waiting_until_served(waits_at_zero=True)),
         ("gives-up-when-woken", _waiting_until_served(once=True)),
     )
-    _compare_runs(compare, runs, wait_until_served, BufferPool.wait_until_served, readings)
+    compare.runs(runs, wait_until_served, BufferPool.wait_until_served, readings)
     late: dict[str, tuple[Run, Any, dict[str, Any]]] = {
         "1000 ms are over, 250 ms late": (
             partial(_time_over, 1_000, 250),
@@ -985,7 +971,7 @@ def exercise_5(compare: Comparer, release_: Callable[..., Any]) -> None:
         ("in-flight-never-done", _releasing(done=(True, False))),
         ("returns-bytes-used", _releasing(used=True)),
     )
-    _compare_runs(compare, cases, release_, release, readings)
+    compare.runs(cases, release_, release, readings)
     for attempts, what in ((0, "without records"), (2, "sent in vain")):
         call = f"release(a batch {what})"
         run = partial(_after_unusual, attempts, release_)
@@ -1194,7 +1180,7 @@ def exercise_6(compare: Comparer, on_send: Callable[..., Any]) -> None:
         ("thrower-untold", _chaining(odd="untold")),
         ("swallows-interrupt", _chaining(catches=BaseException)),
     )
-    _compare_runs(compare, cases, on_send, ProducerInterceptors.on_send, readings)
+    compare.runs(cases, on_send, ProducerInterceptors.on_send, readings)
     values: tuple[tuple[tuple[str, ...], str, dict[str, str]], ...] = (
         (("an inherited method",), "C", {"asks-class": ""}),
         (("a class of its own",), "C", {"asks-class": ""}),
@@ -1323,7 +1309,7 @@ def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
         ("own-limit", lambda a, r, e: a <= min(r, 10) and is_retriable(e)),
         ("retries-backwards", lambda a, r, e: a <= r and not is_retriable(e)),
     )
-    _compare_runs(compare, cases, may_retry_, may_retry, readings)
+    compare.runs(cases, may_retry_, may_retry, readings)
 
 
 # ---- 7.8 who may lead
@@ -1469,7 +1455,7 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         ("dead-leader-stays", _settling(stays=True)),
         ("leader-by-number", _settling(by_number=True)),
     )
-    _compare_runs(compare, cases, settle_, settle, readings)
+    compare.runs(cases, settle_, settle, readings)
     before = (0, 1, 2), 0, 4, (0, 1, 2)
     for kind in (set, list, frozenset):
         running = kind((7, 2, 1))

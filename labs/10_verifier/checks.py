@@ -187,7 +187,7 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ("70000 and 1", [(0, 70_000, a), (0, 1, b)]),
     ]
 
-    def rows(add: Callable[..., Any], calls: Iterable[tuple[int, int, int]]) -> list[list[int]]:
+    def rows(calls: Iterable[tuple[int, int, int]], add: Callable[..., Any]) -> list[list[int]]:
         sums = RangeSums([10, 20, 30])
         for call in calls:
             add(sums, *call)
@@ -229,14 +229,8 @@ def exercise_2(compare: Comparer, add_to: Callable[..., Any]) -> None:
         ("keeps-last-sum", wrong(lambda _, prints: prints % _LIMIT)),
         ("sum-needs-order", wrong(ordered)),
     ]
-    own = RangeSums.add_to
-    compare.all_equal(
-        [
-            (f"rows after {what}", partial(rows, add_to, calls), rows(own, calls))
-            for what, calls in lists
-        ],
-        [(code, [rows(add, calls) for _, calls in lists]) for code, add in kinds],
-    )
+    cases = {f"rows after {what}": partial(rows, calls) for what, calls in lists}
+    compare.runs(cases, add_to, RangeSums.add_to, kinds)
     ranges = 500
     sums = RangeSums(_AskedBorders(range(0, 10 * ranges + 1, 10)))
     walked = sums._rows = _AskedRows()
@@ -458,10 +452,8 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
         ("allows-all-with-one", any_allowed),
         ("allows-each-once", each_once),
     ]
-    compare.all_equal(
-        [(_verdict_of(*case), lambda case=case: concluded(*case), right(*case)) for case in cases],
-        [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
-    )
+    runs = {_verdict_of(*case): lambda conclude, case=case: conclude(*case) for case in cases}
+    compare.runs(runs, concluded, right, kinds)
 
 
 def _verdict_of(
@@ -535,11 +527,7 @@ def exercise_5(compare: Comparer, constants: dict[str, Any], folder: Path) -> No
     for place, mistakes in ((0, of_all if is_one else {}), (1, {})):
         for name, pair in expected.items():
             got = constants[name][place]
-            compare.equal(f"{name}[{place}]", partial(_itself, got), pair[place], mistakes)
-
-
-def _itself(value: Any) -> Any:
-    return value
+            compare.equal(f"{name}[{place}]", lambda got=got: got, pair[place], mistakes)
 
 
 # ---- 10.6

@@ -29,6 +29,7 @@ from kminilog.course.comparing import (
     DifferenceError,
     WrongKindError,
     name_call,
+    name_of,
     short,
 )
 from kminilog.course.judging.attempts import ATTEMPTS, note_attempts
@@ -91,7 +92,7 @@ def judge(
         # An error outside the student's code is one of its parameters: the call says nothing.
         name, values = name_call("raised", compare.unanswered if line else "", values)
         told |= {"state": "error", "name": name, "values": values}
-        told |= {"traceback": traceback.format_exc(), "line": line_in(error, answers)}
+        told |= {"traceback": traceback.format_exc(), "line": line}
     is_endless = told["state"] == "timeout"
     told["computed_seconds"] = CPU_SECONDS if is_endless else time.process_time() - began
     return told | {"comparisons": compare.count, "printed": printed.kept}
@@ -152,8 +153,7 @@ def _kept(function: Callable[..., Any], precondition: Callable[..., bool]) -> Ca
 def in_short(error: BaseException) -> str:
     """Return the type of an error and its text, in one line."""
     text = " ".join(short(error).split())
-    name = type(error).__name__
-    return f"{name}: {text}" if text else name
+    return f"{name_of(error)}: {text}" if text else name_of(error)
 
 
 def line_in(error: BaseException, answers: str) -> int | None:
