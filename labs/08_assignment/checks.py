@@ -47,12 +47,32 @@ def _tuple(given: Any) -> Any:
     return tuple(given) if isinstance(given, list | tuple) else given
 
 
+def _rounded_down(partitions: int, members: int) -> list[tuple[int, int]]:
+    return _runs_of([partitions // members] * members)
+
+
+def _one_more(partitions: int, members: int) -> list[tuple[int, int]]:
+    each = partitions // members + 1
+    starts = [min(place * each, partitions) for place in range(members)]
+    return [(start, min(each, partitions - start)) for start in starts]
+
+
+def _rest_to_last(partitions: int, members: int) -> list[tuple[int, int]]:
+    each, rest = divmod(partitions, members)
+    return _runs_of([each] * (members - 1) + [each + rest])
+
+
+def _past_end(partitions: int, members: int) -> list[tuple[int, int]]:
+    each = -(-partitions // members)
+    return [(each * place, each) for place in range(members)]
+
+
 RUNS: tuple[tuple[str, Runs], ...] = (
     ("remainder-to-last", lambda p, m: _runs_of([p // m] * (m - p % m) + [p // m + 1] * (p % m))),
-    ("remainder-to-one", lambda p, m: _runs_of([p // m] * (m - 1) + [p // m + p % m])),
-    ("remainder-dropped", lambda p, m: _runs_of([p // m] * m)),
+    ("remainder-to-one", _rest_to_last),
+    ("remainder-dropped", _rounded_down),
     ("multiple-instead", multiple_runs),
-    ("multiple-past-end", lambda p, m: [(-(-p // m) * i, -(-p // m)) for i in range(m)]),
+    ("multiple-past-end", _past_end),
     ("end-not-count", lambda p, m: [(start, start + count) for start, count in range_runs(p, m)]),
     (
         "starts-not-shifted",
@@ -70,13 +90,8 @@ def exercise_1(compare: Comparer, runs: Callable[..., Any]) -> None:
     cases = [(14, 4), (10, 3), (1, 2), (0, 3), (4, 4), (7, 5), (3, 1), (100, 7)]
     cases += [(1_000_003, 10), (12_345, 99)]
     cases += [(chance.randrange(40), chance.randrange(1, 12)) for _ in range(60)]
-    compare.all_equal(
-        [
-            (f"runs{case}", lambda case=case: _pairs(runs(*case)), range_runs(*case))
-            for case in cases
-        ],
-        [(code, [wrong(*case) for case in cases]) for code, wrong in RUNS],
-    )
+    made = {f"runs{case}": lambda runs, case=case: _pairs(runs(*case)) for case in cases}
+    compare.runs(made, runs, range_runs, RUNS)
 
 
 # ---- 8.2 and 8.3
@@ -327,26 +342,6 @@ def exercise_2(compare: Comparer, assign: Callable[..., Any]) -> None:
     is_right = all(isinstance(each, TopicPartition) for each in given)
     kinds = type(given[0]).__name__, "TopicPartition"
     compare.holds(is_right, "assign(2 of a topic, member a)['a'][0]", *kinds, "pairs-of-no-name")
-
-
-def _rounded_down(partitions: int, members: int) -> list[tuple[int, int]]:
-    return _runs_of([partitions // members] * members)
-
-
-def _one_more(partitions: int, members: int) -> list[tuple[int, int]]:
-    each = partitions // members + 1
-    starts = [min(place * each, partitions) for place in range(members)]
-    return [(start, min(each, partitions - start)) for start in starts]
-
-
-def _rest_to_last(partitions: int, members: int) -> list[tuple[int, int]]:
-    each, rest = divmod(partitions, members)
-    return _runs_of([each] * (members - 1) + [each + rest])
-
-
-def _past_end(partitions: int, members: int) -> list[tuple[int, int]]:
-    each = -(-partitions // members)
-    return [(each * place, each) for place in range(members)]
 
 
 def exercise_3(compare: Comparer, multiple: Callable[[], Any]) -> None:
