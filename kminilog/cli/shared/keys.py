@@ -1,16 +1,17 @@
 """Keys of a terminal, one at a time, without echo; a Ctrl-C ends the command while it waits.
 
 An arrow key sends several bytes, which begin with Escape; they are one key. The terminal is put
-back at the end. Source: ours.
+back at the end, if it is still there. Source: ours.
 """
 
 import os
 import select
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from kminilog.cli.shared.interrupts import interruptible_wait
+from kminilog.errors import KMiniLogError
 
 _ESCAPE = "\x1b"
 _REST_SECONDS = 0.05  # the bytes after an Escape come at once; a pressed Escape comes alone
@@ -28,7 +29,8 @@ def keys_of_terminal() -> Iterator[Callable[[], str]]:
     try:
         yield lambda: _read_key(descriptor)
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 def _read_key(descriptor: int) -> str:
@@ -42,7 +44,9 @@ def _read_key(descriptor: int) -> str:
 
 
 def _read(descriptor: int) -> str:
-    data = os.read(descriptor, 1)
+    data = b""
+    with suppress(OSError):  # as at the end of the input
+        data = os.read(descriptor, 1)
     if not data:
-        raise EOFError("the terminal is gone")
+        raise KMiniLogError("the terminal is gone")
     return data.decode("latin-1")
