@@ -126,6 +126,15 @@ class WorkFolder:
         return [each.id for each in self.lab.exercises if each.id in passed]
 
     @property
+    def points(self) -> int:
+        """The points of what has passed, and shares of what has passed in part."""
+        passed, shares = self.passed, self.progress.get("shares", {})
+        return sum(
+            each.points if each.id in passed else int(shares.get(each.id, 0))
+            for each in self.lab.graded
+        )
+
+    @property
     def done(self) -> list[Exercise]:
         """The exercises that have passed, or are predicted."""
         predicted = self.progress.get("predicted", {})
@@ -173,7 +182,7 @@ class WorkFolder:
         replace_file(self.path / PROGRESS_FILE, text.encode() + b"\n")
 
     def note(self, kind: str, exercise: Exercise, value: Any) -> None:
-        """Keep what was predicted or hinted at for an exercise."""
+        """Keep what was predicted or hinted at for an exercise, or its share of the points."""
         self.progress.setdefault(kind, {})[exercise.id] = value
         self.save()
 
@@ -237,7 +246,7 @@ class WorkFolder:
                 self.answers_path.write_text(text, encoding="utf-8")
             answers = Answers(self.answers_path)
         self.forget_pass(exercise)
-        for kind in ("hints", "predicted"):
+        for kind in ("hints", "predicted", "shares"):
             self.progress.get(kind, {}).pop(exercise.id, None)
         self.save()
         return backup
@@ -354,6 +363,7 @@ def read_progress(path: Path) -> dict[str, Any]:
             "hints": dict,
             "predicted": dict,
             "exam": dict,
+            "shares": dict,
         }
         needed = ("name", "seed", "passed")
         if all(isinstance(found[name], kinds[name]) for name in {*found, *needed}):

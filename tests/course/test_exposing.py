@@ -1,8 +1,10 @@
 """Inputs of a student expose wrong answers; what is no input is named, and gives no points."""
 
+from dataclasses import replace
+
 import pytest
 
-from kminilog.cli.lab.judging import PROGRAM
+from kminilog.cli.lab.judging import PROGRAM, keep
 from kminilog.cli.lab.texts import summary_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.comparing import Comparer, DifferenceError
@@ -10,7 +12,8 @@ from kminilog.course.judging import checking, exposing
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.teaching.grading import judged as graded
-from kminilog.course.teaching.proof import exposed_in
+from kminilog.course.teaching.proof import exposed_in, solution
+from kminilog.course.work_folder import WorkFolder
 from tests.support.course.student import CHECKSUM, outcomes_of, sentence_of, start_lab
 
 PLAIN = "bytes(11) + b'\\x17' + bytes(4) + b'\\0\\0\\0\\0\\0\\1kvalue'"
@@ -56,8 +59,32 @@ def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
     outcome = judged(folder, f"[({PLAIN},)]")
     told = graded(folder.lab, folder.path, "Ada", PROGRAM)["outcomes"]["1.9"]
     assert (told["status"], told["points"]) == (FAIL, outcome.points)
-    lines = list(summary_lines(folder, [outcome], Catalogue("en"), []))
+    keep(folder, outcome)
+    lines = list(summary_lines(folder, Catalogue("en"), []))
     assert lines[0] == f"Lab 1: 0 of 8 pass, {outcome.points} of 85 points."
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("number", [lab.number for lab in all_labs()])
+@pytest.mark.parametrize("is_partial", [False, True])
+def test_progress_has_the_points_that_course_grade_gives(tmp_path, number, is_partial):
+    folder = start_lab(tmp_path, number=number)
+    exercises = [each for each in folder.lab.exercises if not each.needs_spark]
+    answers = solution(replace(folder.lab, exercises=tuple(exercises)), folder.path)
+    for each in folder.lab.exercises:
+        if each.kind == "expose" and is_partial:
+            answers += f"{each.names[0]} = {each.names[0]}[:1]\n"
+        elif each.needs_spark:
+            answers += f"{each.names[0]} = ...\n"
+    folder.answers_path.write_text(answers)
+    told = graded(folder.lab, folder.path, "Ada", PROGRAM)["outcomes"]
+    points = sum(each["points"] for each in told.values())
+    for outcome in outcomes_of(folder).values():
+        keep(folder, outcome)
+    assert folder.points == points
+    assert WorkFolder.find(folder.lab, tmp_path).points == points
+    most = sum(each.points for each in exercises)
+    assert points == most or is_partial
 
 
 @pytest.mark.processes

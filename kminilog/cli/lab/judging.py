@@ -130,9 +130,15 @@ def keep(folder: WorkFolder, outcome: ExerciseOutcome) -> bool:
 
 
 def forget_unless_passed(folder: WorkFolder, outcome: ExerciseOutcome) -> None:
-    """Forget a pass if the answer does not pass any more, as far as the machine could tell."""
+    """Forget a pass if the answer does not pass any more, as far as the machine could tell.
+
+    What it still earns, a share for inputs that expose some wrong answers, is kept.
+    """
+    exercise = outcome.exercise
     if outcome.status != PASS and not outcome.is_too_busy:
-        folder.forget_pass(outcome.exercise)
+        folder.forget_pass(exercise)
+        if outcome.points != (folder.noted("shares", exercise) or 0):
+            folder.note("shares", exercise, outcome.points)
 
 
 def _show(
@@ -152,7 +158,7 @@ def _show(
     for outcome in outcomes:
         is_new = keep(folder, outcome)
         write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
-    write_lines(summary_lines(folder, outcomes, catalogue, walk))
+    write_lines(summary_lines(folder, catalogue, walk))
 
 
 @click.command("exam", epilog=example("kminilog lab exam 1"))

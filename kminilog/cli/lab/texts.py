@@ -3,7 +3,7 @@
 Source: ours.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kminilog.cli.shared.output import width
@@ -92,23 +92,17 @@ def passed_lines(exercise: Exercise, catalogue: Catalogue) -> Iterator[str]:
 
 
 def summary_lines(
-    folder: WorkFolder,
-    outcomes: Iterable[ExerciseOutcome],
-    catalogue: Catalogue,
-    walk: Sequence[Exercise],
+    folder: WorkFolder, catalogue: Catalogue, walk: Sequence[Exercise]
 ) -> Iterator[str]:
     """Yield how much is passed, and what comes next in a walk; points for a part count as well."""
-    lab = folder.lab
-    left = [each for each in outcomes if each.status != PASS]
-    failing = {each.exercise.id for each in left}
-    done = [each for each in folder.done if each.id not in failing]
+    lab, done = folder.lab, folder.done
     passed = [each for each in done if each.is_graded]
     yield catalogue.say(
         "summary",
         lab=lab.number,
         passed=len(passed),
         all=len(lab.graded),
-        points=sum(each.points for each in passed) + sum(each.points for each in left),
+        points=folder.points,
         most=sum(each.points for each in lab.graded),
     )
     yield from next_lines(lab, done, catalogue, walk)
