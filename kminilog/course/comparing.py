@@ -8,7 +8,9 @@ values what is around their first difference. Source: ours; the idea of naming w
 of Examplar.
 """
 
+import ast
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
@@ -21,6 +23,7 @@ _MOST_CHARACTERS = 4000  # of a value that is said whole: a student's may have a
 _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
 _HEX = re.compile("[0-9a-f]+")
 _NAME = re.compile(r"\b[A-Za-z_][\w.]{0,59}\b\(?")  # what is longer is a value
+_ERROR = re.compile(r"[\w.]*([Ee]rror|Exception|Exit|Interrupt)")
 _QUOTED = re.compile(r"""(['"])((?:(?!\1).)*)\1""")
 ENDED = "-"
 """What stands for a part that is not there."""
@@ -406,12 +409,38 @@ def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dic
 
     Without a call the name stays what it is.
     """
-    return (f"{name}-in", {**values, "call": call}) if "(" in call else (name, dict(values))
+    return (f"{name}-in", {**values, "call": call}) if call else (name, dict(values))
+
+
+def is_call(text: str) -> bool:
+    """Tell if a text is a call that a student can type: what it is given are values of Python.
+
+    What is not names a case: `header(0, 4 bytes)`, or `two topics`.
+
+    >>> is_call("header(0, b'')"), is_call("list(scan(b'a', 0))[0]")
+    (True, True)
+    >>> is_call("header(0, 4 bytes)"), is_call("header(0, content)"), is_call("two topics")
+    (False, False, False)
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of `1or`, for example
+            nodes = list(ast.walk(ast.parse(text, mode="eval")))
+    except (SyntaxError, ValueError):
+        return False
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    functions = [call.func for call in calls]
+    return bool(calls) and all(
+        node in functions or not isinstance(node, ast.Name | ast.Attribute) for node in nodes
+    )
 
 
 def _differs(call: str, got: str, expected: str, code: str | None) -> DifferenceError:
     got, expected = around_difference(got, expected, _MOST_CHARACTERS)
-    return DifferenceError("differs", code, call=call, got=got, expected=expected)
+    name = "differs-in-case"
+    if is_call(call):
+        name = "raised-other" if _ERROR.fullmatch(got) else "differs"
+    return DifferenceError(name, code, call=call, got=got, expected=expected)
 
 
 def _code_of(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:

@@ -305,7 +305,8 @@ def _compare_sound(
             "attributes-ignored": right._replace(attributes=0),
         }
         for front, rest in ((b"", b""), (b"rest", b"next")):
-            call = f"decode({dialect.name}, {_short(key)} and {_short(value)}, byte {len(front)})"
+            what = f"key {_short(key)}, value {_short(value)}, byte {len(front)}"
+            call = f"decode({dialect.name}, {what})"
             got = decode(dialect, front + data + rest, len(front))
             kind = type(got).__name__
             is_refused = isinstance(got, CorruptMessage | NeedMoreBytes)

@@ -69,7 +69,7 @@ def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
     states = [first[name]["status"] for name in names]
     assert states == ["pass", "fail", "timeout", "error", "error", "pass", "pass", "todo"]
     assert first["02-wrong"]["reason_code"] == "size-includes-12"
-    assert "header(0, 4 bytes) gave" in first["02-wrong"]["reason"]
+    assert "header(0, 4 bytes): got" in first["02-wrong"]["reason"]
     assert first["03-hanging"]["seconds"] == "3"
     assert first["03-hanging"]["reason"].endswith(" does not end")  # for no call by name
     assert first["06-tampered"]["tampered"] == "checks.py"

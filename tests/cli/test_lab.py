@@ -1160,7 +1160,7 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     with folder.answers_path.open("r+") as file:
         file.write(WRONG.replace("16 +", "77 +"))  # as many bytes
     screen.until("1.1  fail")
-    screen.until(" gave 0000000000000000000000")
+    screen.until(": got 0000000000000000000000")
     screen.until(WAITING)
     save(folder.answers_path, HEADER + CHECKSUM)
     screen.until("1.1  pass")

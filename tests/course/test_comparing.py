@@ -194,3 +194,25 @@ def test_all_equal_goes_on_if_every_case_holds():
     compare = Comparer()
     compare.all_equal([("double(2)", lambda: 4, 4), ("double(3)", lambda: 6, 6)], [])
     assert compare.count == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "got", "expected", "sentence"),
+    [
+        ("f(2, b'')", 3, 4, "f(2, b'') gave 3, expected 4"),
+        ("f(4 bytes)", 3, 4, "f(4 bytes): got 3, expected 4"),
+        ("f, two topics", [1], [2], "f, two topics: got [1], expected [2]"),
+        ("f(content)", 3, 4, "f(content): got 3, expected 4"),
+    ],
+)
+def test_only_what_a_student_can_type_is_told_as_a_call(call, got, expected, sentence):
+    with pytest.raises(DifferenceError) as found:
+        Comparer().equal(call, lambda: got, expected)
+    assert Catalogue("en").sentence(found.value.name, found.value.values) == sentence
+
+
+def test_error_in_the_place_of_another_one_is_raised_and_not_given():
+    with pytest.raises(DifferenceError) as found:
+        Comparer().refuses("f(-1)", lambda: 1 // 0, ValueError)
+    sentence = Catalogue("en").sentence(found.value.name, found.value.values)
+    assert sentence == "f(-1) raised ZeroDivisionError, expected ValueError"

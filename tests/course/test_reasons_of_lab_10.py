@@ -217,7 +217,8 @@ def test_wrong_answer_of_lab_10_is_told_what_it_gave_and_what_was_expected(tmp_p
             counts = [side.reads if is_read else side.asked for side, _ in sides]
             assert next(each for each in counts if each > limit) == count
         return
-    call, got, expected = re.fullmatch(r"(.*) gave (.*), expected (.*)", sentence).groups()
+    pattern = r"(.*?)(?: gave |: got | raised )(.*), expected (.*)"
+    call, got, expected = re.fullmatch(pattern, sentence).groups()
     assert got != expected
     if sample.number == 2 or call.endswith(", afterwards"):
         assert call.startswith(("rows after ", "self._rows", "the counts given"))

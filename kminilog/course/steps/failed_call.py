@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from kminilog.course.comparing import ENDED, ValueParts, around_difference, shortened
+from kminilog.course.comparing import ENDED, ValueParts, around_difference, is_call, shortened
 from kminilog.explain.document import ByteRange, Document, Field, Table, Value
 from kminilog.explain.recording import Recording
 from kminilog.explain.script import Script
@@ -40,7 +40,9 @@ def document(failure: FailedCall, sides: tuple[ValueParts, ValueParts] | None) -
     """Return the step-through of a failing call: the value that it gave, and the right one."""
     told = Script(__file__, "failed-call", STEPS, **failure._asdict())
     if failure.call:
-        told.tell("The call", values={"call": failure.call})
+        is_typed = is_call(failure.call)  # else it is a case, in words
+        what = "call" if is_typed else "case"
+        told.tell("The call", values={what: failure.call}, is_call=is_typed)
     if sides is None:
         told.tell("Without a value")
     else:

@@ -107,3 +107,16 @@ def test_it_is_told_in_chinese_too():
         language.reset(token)
     assert found.language == "zh"
     assert "第一个不同的是字节 0：你的是 61，正确的是 62。" in found.steps[1].say
+
+
+@pytest.mark.parametrize(
+    ("call", "says", "name"),
+    [
+        ("header(0, b'')", "The check of 1.1 calls your function as below.", "call"),
+        ("header(0, 4 bytes)", "The check of 1.1 tries your function in this case.", "case"),
+    ],
+)
+def test_what_cannot_be_typed_is_a_case_and_no_call(call, says, name):
+    (step, *_) = document(FAILED._replace(call=call), sides_of(1, 2)).steps
+    assert step.say == says
+    assert step.state.values == {name: call}

@@ -85,7 +85,7 @@ FAULTS = {
         "checks.py",
         "        0xE97538BC,\n",
         "        0xE97538BD,\n",
-        "1.2: the library's answer is fail: checksum(the 34 bytes) gave 3916773564, expected ",
+        "1.2: the library's answer is fail: checksum(the 34 bytes): got 3916773564, expected ",
     ),
     "wrong answer with another code": (
         "wrong/header_little_endian.py",
@@ -115,7 +115,7 @@ FAULTS = {
         "right/header_to_bytes.py",
         "4 + len(content)",
         "16 + len(content)",
-        "right/header_to_bytes.py: 1.1 is fail with size-includes-12: header(0, 4 bytes) gave ",
+        "right/header_to_bytes.py: 1.1 is fail with size-includes-12: header(0, 4 bytes): got ",
     ),
     "right answer that only the command rejects": (
         "right/header_to_bytes.py",
