@@ -239,7 +239,6 @@ def _files(document: dict[str, Any]) -> Iterator[str]:
         yield f"   go on with: kminilog --log-dir {document['log_dir']} ls"
     else:
         yield "   removed now; `kminilog demo --keep DIR` keeps them"
-        yield "   (make demo ARGS='--keep DIR')"
 
 
 def _partition_table(partitions: list[dict[str, Any]]) -> list[str]:

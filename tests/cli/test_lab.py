@@ -33,6 +33,7 @@ from kminilog.course.judging.sandbox import run_module
 from kminilog.course.material import RIGHT, all_labs, answers_to, exercise_of, lab_of
 from kminilog.course.teaching.decisions import decisions
 from kminilog.course.teaching.proof import solution
+from kminilog.errors import SparkUnavailableError
 from tests.support.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
 from tests.support.course.student import CHECKSUM, HEADER, start_lab, without_seconds
 from tests.support.processes import Process
@@ -260,7 +261,7 @@ def test_exit_code_is_that_of_what_was_asked_for(tmp_path):
         ("reset", "give a lab, an exercise, or --all"),
         ("check 1 --language fr", "'fr' is not one of "),
         ("predict 1.1", "no work folder"),
-        ("solution 1.6", "1.6 is no function to write"),
+        ("solution 1.6", "1.6 has no solution to show"),
     ],
 )
 def test_command_that_cannot_be_done_says_so_in_one_line(words, part):
@@ -762,7 +763,7 @@ def test_trace_shows_the_value_beside_the_right_one_as_text_and_page(tmp_path):
     start_lab(tmp_path, starter_with(HEADER.replace("4 +", "16 +") + CHECKSUM))
     run = lab("check", "1.1", "--trace")
     assert run.code == 1
-    assert "\n  call = header(0, 4 bytes)\n" in run.out
+    assert "\n  case = header(0, 4 bytes)\n" in run.out
     assert "Byte 11 is the first that differs:\nyours is 14, the right one is 08." in run.out
     assert "→ 11  14     08\n" in run.out
     assert run.out.endswith("\n  see = kminilog step record\n")
@@ -828,7 +829,9 @@ def test_exam_gives_other_data_than_the_check(tmp_path):
 
 def test_lab_without_two_core_functions_has_no_exam(tmp_path):
     start_lab(tmp_path, number=9)
-    assert_one_line(lab("exam", "9"), 2, "there is no exam; type: kminilog lab check 9")
+    assert_one_line(
+        lab("exam", "9"), 2, "lab 9 has no exam: an exam needs", "; type: kminilog lab check 9"
+    )
     assert "exam" not in (tmp_path / "09_bulk_ingest" / "progress.json").read_text()
 
 
@@ -1358,3 +1361,39 @@ def test_run_of_a_lab_without_a_function_of_the_library_says_so():
     run = lab("run", "9", "--", "topic", "list")
     assert (run.code, run.out) == (2, "")
     assert "lab 9 has no function of the library" in run.err
+
+
+def test_file_that_is_no_python_is_told_once(tmp_path):
+    folder = start_lab(tmp_path, HEADER + "def broken(:\n")
+    run = lab("check", "1")
+    assert run.code == 1
+    assert run.out.count("invalid syntax") == 1
+    assert f"answers.py, line {len(HEADER.splitlines()) + 1}: invalid syntax" in run.out
+    assert "\n  No exercise of this file was checked.\n" in run.out
+    assert "1.7  todo" in run.out  # a prediction needs no file
+    assert folder.path.name in run.out
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ModuleNotFoundError(name="pyspark"), "pyspark is not installed; type: pip install"),
+        (SparkUnavailableError("no Java"), "Spark cannot run: no Java"),
+    ],
+)
+def test_check_without_spark_checks_what_needs_none_of_it(tmp_path, monkeypatch, error, why):
+    answer = "def ingest(*given): ...; return 1\ndef may_commit(events):\n    return []\n"
+    start_lab(tmp_path, answer, 9)
+
+    def fails(*given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(checking, "_judged_jobs", fails)
+    run = lab("check", "9")
+    assert run.code == 1
+    assert f"9.2 was not checked: {why}" in run.err
+    assert "9.3  fail" in run.out
+    assert "  9.2  " not in run.out
+    alone = lab("check", "9.2")
+    assert (alone.code, alone.out) == (2, "")

@@ -110,7 +110,9 @@ def solution(what: str, anyway: bool, catalogue: Catalogue) -> int:
     """Show the library's own function, or the course's if the library has none."""
     exercise = exercise_of(what)
     if exercise.kind != "implement":
-        raise click.UsageError(catalogue.say("no-solution", exercise=exercise.id))
+        raise click.UsageError(
+            catalogue.say("no-solution", exercise=exercise.id, kind=exercise.kind)
+        )
     if not anyway and exercise.id not in folder_of(lab_of(exercise.lab)).passed:
         write_line(catalogue.say("not-passed", exercise=exercise.id))
         return NOT_YET

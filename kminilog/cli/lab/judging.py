@@ -48,11 +48,12 @@ from kminilog.cli.shared.output import (
 from kminilog.cli.shared.output_files import OutputFile
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check, starts_spark
-from kminilog.course.judging.outcome import PASS, ExerciseOutcome
+from kminilog.course.judging.outcome import PASS, UNREADABLE, ExerciseOutcome
 from kminilog.course.judging.sandbox import end_all
 from kminilog.course.judging.spark_job import RUNS
 from kminilog.course.material import Exercise, lab_of
 from kminilog.course.work_folder import WorkFolder, begin_exam, number_around, pass_exam
+from kminilog.errors import SparkUnavailableError
 
 NOT_YET = 1
 PROGRAM = "kminilog"
@@ -101,7 +102,7 @@ def check_command(
             raise click.UsageError(catalogue.say("nothing-to-check"))
     if starts_spark(folder, exercises):
         complain(catalogue.say("spark-starts"))
-    outcomes = judged(partial(check, folder, exercises, PROGRAM, at=run_shown(catalogue)))
+    outcomes = _checked(folder, exercises, catalogue)
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in outcomes:
@@ -110,9 +111,29 @@ def check_command(
         _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
     if trace:
         show_trace(outcomes[0], html, catalogue)
-    return (
-        0 if all(each.status == PASS for each in outcomes if each.exercise.is_graded) else NOT_YET
-    )
+    is_all = len(outcomes) == len(exercises)
+    is_passed = all(each.status == PASS for each in outcomes if each.exercise.is_graded)
+    return 0 if is_all and is_passed else NOT_YET
+
+
+def _checked(
+    folder: WorkFolder, exercises: list[Exercise], catalogue: Catalogue
+) -> list[ExerciseOutcome]:
+    """Return the outcomes; where Spark cannot start, those of exercises that need none of it."""
+    try:
+        return judged(partial(check, folder, exercises, PROGRAM, at=run_shown(catalogue)))
+    except (ModuleNotFoundError, SparkUnavailableError) as error:
+        others = [each for each in exercises if not each.needs_spark]
+        name = "left-out-no-spark"
+        if isinstance(error, ModuleNotFoundError):
+            name = "left-out-no-package"
+            others = others if error.name == "pyspark" else []
+        if not others:
+            raise
+        for exercise in exercises:
+            if exercise.needs_spark:
+                complain(catalogue.say(name, exercise=exercise.id, why=error))
+    return judged(partial(check, folder, others, PROGRAM))
 
 
 def run_shown(catalogue: Catalogue) -> Callable[[str], None]:
@@ -155,10 +176,26 @@ def _show(
     )
     if folder.are_checks_changed:
         write_line("  " + catalogue.say("checks-changed"))
+    _show_outcomes(folder, outcomes, catalogue, is_verbose=is_verbose)
+    write_lines(summary_lines(folder, catalogue, walk))
+
+
+def _show_outcomes(
+    folder: WorkFolder,
+    outcomes: list[ExerciseOutcome],
+    catalogue: Catalogue,
+    *,
+    is_verbose: bool = False,
+) -> None:
+    """Keep and write what became of exercises; of a file that cannot be read, why, once."""
+    unreadable = [each for each in outcomes if each.said and each.said.name == UNREADABLE]
+    for each in unreadable[:1]:
+        write_line(f"  {catalogue.sentence(*each.said)}" if each.said else "")
+        write_line("  " + catalogue.say("none-checked"))
     for outcome in outcomes:
         is_new = keep(folder, outcome)
-        write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
-    write_lines(summary_lines(folder, catalogue, walk))
+        if outcome not in unreadable:
+            write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
 
 
 @click.command("exam", epilog=example("kminilog lab exam 1"))
@@ -176,9 +213,7 @@ def exam(what: str, catalogue: Catalogue) -> int:
     outcomes = judged(partial(check, folder, functions, PROGRAM, seed=seed))
     title = catalogue.title(lab)
     write_line(catalogue.say("exam-heading", lab=lab.number, title=title, number=number))
-    for outcome in outcomes:
-        is_new = keep(folder, outcome)
-        write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=False))
+    _show_outcomes(folder, outcomes, catalogue)
     if any(each.status != PASS for each in outcomes):
         write_line(catalogue.say("exam-failed", lab=lab.number))
         return NOT_YET

@@ -21,7 +21,7 @@ from kminilog.cli.shared.output import complain, flush
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
-from kminilog.course.judging.outcome import PASS, TODO, TOO_BUSY, ExerciseOutcome
+from kminilog.course.judging.outcome import PASS, TODO, TOO_BUSY, UNREADABLE, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import environment_of_package
 from kminilog.course.material import lab_of
@@ -29,8 +29,7 @@ from kminilog.course.teaching.decisions import decisions
 from kminilog.course.work_folder import folders_below
 from kminilog.text import printable
 
-_UNREADABLE = "unreadable"
-_NO_FUNCTION = {_UNREADABLE, "missing-answer"}
+_NO_FUNCTION = {UNREADABLE, "missing-answer"}
 """The sentences about a file that has no function to run."""
 
 
@@ -93,7 +92,7 @@ def _reasons(outcomes: Sequence[ExerciseOutcome], catalogue: Catalogue) -> list[
     """Return why functions do not pass; for a file that cannot be read, once."""
     found = []
     for each in outcomes:
-        if each.said and each.said.name == _UNREADABLE:
+        if each.said and each.said.name == UNREADABLE:
             lab = each.exercise.lab
             found.append(catalogue.say("run-unreadable", lab=lab, **each.said.values))
         else:

@@ -88,7 +88,9 @@ def passed_lines(exercise: Exercise, catalogue: Catalogue) -> Iterator[str]:
     elif exercise.kind == "implement" and answers_to(exercise, RIGHT):
         yield _INDENT + catalogue.say("solution-of-course", exercise=exercise.id)
     if texts.reading:
-        yield _INDENT + catalogue.say("reading", pages="; ".join(texts.reading))
+        pages = "; ".join(texts.reading)
+        name = "reading-docs" if "docs/" in pages else "reading"  # who installs a wheel has no docs
+        yield _INDENT + catalogue.say(name, pages=pages)
 
 
 def summary_lines(

@@ -55,6 +55,7 @@ from kminilog.course.judging.outcome import (
     TIMEOUT,
     TODO,
     TOO_BUSY,
+    UNREADABLE,
     CatalogueSentence,
     ExerciseOutcome,
     error_of,
@@ -624,4 +625,4 @@ def _whose(
 def _unreadable(folder: WorkFolder, exercise: Exercise, error: UnreadableError) -> ExerciseOutcome:
     if exercise.kind == "predict":
         return ExerciseOutcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
-    return error_of(exercise, "unreadable", reason=str(error))
+    return error_of(exercise, UNREADABLE, reason=str(error))

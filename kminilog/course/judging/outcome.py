@@ -9,6 +9,8 @@ from kminilog.course.material import Exercise
 
 TOO_BUSY = "too-busy"
 """The sentence about an answer for which the machine had too little time."""
+UNREADABLE = "unreadable"
+"""The sentence about a file that is no Python, and so has no answer to any exercise."""
 TODO, FAIL, ERROR, TIMEOUT, PASS = "todo", "fail", "error", "timeout", "pass"
 
 
