@@ -56,7 +56,7 @@ class HashCodePartitioner:
         self._non_negative = ABS_RULES[properties["default-0.8.abs"]]
 
     def partition(self, key: Any, number_of_partitions: int) -> int:
-        """Return the partition of a key; raises TypeError or ValueError as `java_hash` does."""
+        """Return the partition by Java's hash code; TypeError or ValueError for a key without."""
         return self._non_negative(java_hash(key)) % number_of_partitions
 
 

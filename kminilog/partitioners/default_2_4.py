@@ -34,8 +34,8 @@ class Default24(Partitioner):
     ) -> int:
         """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic.
 
-        S0 shows a second form of this method: with `number_of_partitions`, 1 at least, a key goes
-        to one of so many.
+        The documents show a second form of this method: with `number_of_partitions`, 1 at least,
+        a key goes to one of so many.
         """
         if key_bytes is None:
             return self._cache.partition(topic, cluster)

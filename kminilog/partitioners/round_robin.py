@@ -34,7 +34,7 @@ class RoundRobin(Partitioner):
         self._repeat: tuple[str, int] | None = None
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Read `round-robin.double-call-bug`."""
+        """Read `round-robin.double-call-bug`: if true, on_new_batch does nothing (KAFKA-9965)."""
         self._has_bug = config["round-robin.double-call-bug"]
 
     def partition(

@@ -1105,6 +1105,7 @@ def _kept_until(
     keeps: bool = True,
     slides: bool = False,
     zero_time_counts: bool = True,
+    zero_time_clears: bool = False,
     least: int = 1,
     expires: bool = True,
     is_signed: bool = True,
@@ -1127,6 +1128,8 @@ def _kept_until(
             continue
         down = 1 if asked == LOSES_LEADER else None
         topic = TOPIC if asked == LOSES_LEADER else asked
+        if zero_time_clears and not since:
+            kept.clear()
         since = since if since or zero_time_counts else at
         has_key = key is not None and (empty_is_key or key != "")
         began = drawn_at.get(topic, at) if own_times else since
@@ -1164,6 +1167,7 @@ CACHE_READINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("empty-as-null", {"empty_is_key": False}),
     ("zero-is-falsy", {"zero_counts": False}),
     ("zero-is-falsy", {"zero_time_counts": False}),
+    ("zero-is-falsy", {"zero_time_counts": False, "zero_time_clears": True}),
     ("zero-is-falsy", {"zero_counts": False, "zero_time_counts": False}),
 )
 
@@ -1290,6 +1294,8 @@ def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
         code = "partition-abs" if rule == "mask" else "ignores-abs-rule"
         other = ABS_RULES["abs" if rule == "mask" else "mask"]
         readings += [(code, of(lambda key: java_string_hash(_first(key, ":")), other))]
+        code = "partition-abs" if rule == "mask" else "abs-of-the-least"
+        readings += [(code, of(lambda key: java_string_hash(_first(key, ":")), abs))]
         compare.all_equal(list(zip(calls, gives, right, strict=True)), readings)
 
 
@@ -1322,6 +1328,7 @@ def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
             _cluster_of(n),
             *[(code, [_masked(part(key, b":")) % n for key in keys]) for code, part in PARTS],
             ("empty-as-null", no_key),
+            ("empty-as-null", [h % n if key else 0 for key, h in zip(keys, masked, strict=True)]),
             ("partition-abs", [abs(library.murmur2(each)) % n for each in whose]),
             ("partition-signed-mod", [library.murmur2(each) % n for each in whose]),
             ("builtin-hash", [hash(each) % n for each in whose]),

@@ -40,8 +40,8 @@ def partition(
 ) -> int:
     """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic.
 
-    S0 shows a second form of this method: with `number_of_partitions`, 1 at least, a key goes
-    to one of so many.
+    The documents show a second form of this method: with `number_of_partitions`, 1 at least,
+    a key goes to one of so many.
     """
     raise NotImplementedError
 
@@ -60,7 +60,7 @@ class RoundRobin(Partitioner):
         raise NotImplementedError
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Read `round-robin.double-call-bug`."""
+        """Read `round-robin.double-call-bug`: if true, on_new_batch does nothing (KAFKA-9965)."""
         raise NotImplementedError
 
     def partition(
@@ -139,7 +139,7 @@ class HashCodePartitioner:
         raise NotImplementedError
 
     def partition(self, key: Any, number_of_partitions: int) -> int:
-        """Return the partition of a key; raises TypeError or ValueError as `java_hash` does."""
+        """Return the partition by Java's hash code; TypeError or ValueError for a key without."""
         raise NotImplementedError
 
 

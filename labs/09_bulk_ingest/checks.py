@@ -205,7 +205,8 @@ def exercise_3(compare: Comparer, may_commit: Callable[..., Any]) -> None:
     for what_happened, right, wrong in (*_CASES, *((*drawn, {}) for drawn in _DRAWN)):
         events = [_event(words) for words in what_happened.split(", ") if words]
         call = f"may_commit({events})"
-        mistakes = {code: _attempts(names) for code, names in wrong.items()}
+        mistakes: dict[str, Any] = {code: _attempts(names) for code, names in wrong.items()}
+        mistakes["lists-for-tuples"] = [list(attempt) for attempt in _attempts(right)]
         compare.equal(call, partial(may_commit, events), _attempts(right), mistakes)
 
 
