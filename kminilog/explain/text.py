@@ -126,7 +126,10 @@ def step_lines(
     yield from wrap(step.say, width - _MARGIN)
     for focus in step.focus:
         yield ""
-        yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
+        last = focus.end - 1
+        is_one = focus.start == last
+        place = f"byte {last}" if is_one else f"bytes {focus.start} to {last}"
+        yield f"  {focus.file}, {place}"
         yield from _field_lines(document, focus, width)
     known = before.state.values if before else {}
     values = {

@@ -22,13 +22,13 @@ _dialect_option = dialect_option(DOCUMENTED)
 @click.option(
     "--retention-bytes",
     type=click.IntRange(min=0),
-    default=128,
     metavar="N",
-    help="Bytes of the log that retention keeps at least, in the last steps.",
+    help="Bytes of the log that retention keeps at least, in the last steps.  "
+    "[default: as many as --segment-bytes]",
 )
 @_dialect_option
 def append_roll(
-    messages: tuple[str, ...], segment_bytes: int, retention_bytes: int, dialect: Dialect
+    messages: tuple[str, ...], segment_bytes: int, retention_bytes: int | None, dialect: Dialect
 ) -> Document:
     """Append messages one by one, and see where each goes; then let retention delete the oldest.
 
@@ -38,7 +38,8 @@ def append_roll(
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
     try:
-        return document(dialect, values or MESSAGES, segment_bytes, retention_bytes)
+        kept = segment_bytes if retention_bytes is None else retention_bytes
+        return document(dialect, values or MESSAGES, segment_bytes, kept)
     except MessageTooLargeError as error:
         remedy = "give shorter lines, or raise --segment-bytes"
         raise click.UsageError(f"{error.reason}: {remedy}") from None

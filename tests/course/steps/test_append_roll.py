@@ -1,12 +1,15 @@
+import json
 import random
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.cli.main import main
 from kminilog.course.steps.append_roll import INTERVAL_BYTES, document
 from kminilog.errors import MessageTooLargeError, SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
@@ -226,3 +229,14 @@ def test_append_roll_asks_for_the_lowest_offset_after_retention(dialect, lowest)
 def test_append_roll_retention_of_all_leaves_an_empty_segment_at_the_end():
     (row,) = document(KAFKA, retention_bytes=0).final.tables[1].rows
     assert row == ("00000000000000000010", 10, 10, 0, 0)
+
+
+def test_retention_follows_the_size_of_a_segment():
+    def kept_of(*words: str) -> int:
+        run = CliRunner().invoke(main, ["step", "append-roll", *words, "--json"])
+        values = [step["state"].get("values", {}) for step in json.loads(run.stdout)["steps"]]
+        return next(each["retention.bytes"] for each in values if "retention.bytes" in each)
+
+    assert kept_of("--segment-bytes", "60") == 60
+    assert kept_of("--segment-bytes", "60", "--retention-bytes", "70") == 70
+    assert kept_of() == 128

@@ -68,6 +68,7 @@ def test_list_is_element_by_element_and_a_named_tuple_by_its_fields():
     assert "The first element that differs is 30." in found.steps[1].say
     rows, marked = rows_of(found)
     assert [rows[each] for each in marked] == [("30", "7", "8"), ("31", "-", "9")]
+    assert "Yours ends before element 0." in document_of([], [1]).steps[1].say
     rows, marked = rows_of(document_of(IndexEntry(3, 4), IndexEntry(3, 5)))
     assert [rows[each] for each in marked] == [("position", "4", "5")]
 

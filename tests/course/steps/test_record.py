@@ -6,9 +6,11 @@ import zlib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.cli.main import main
 from kminilog.cli.step.command import scene_command
 from kminilog.course.steps import entry, record
 from kminilog.explain.document import Document
@@ -316,3 +318,9 @@ def test_record_of_an_empty_index_says_if_the_rule_asks_for_an_entry(seed, tmp_p
     numbers = oracle.numbers(document.steps[0].say)
     assert numbers == ([*due[0], interval, 0] if due else [interval, 0])
     oracle.assert_one_thing_is_one(words_of(document))
+
+
+def test_one_byte_in_focus_is_a_byte_and_no_range():
+    shown = CliRunner().invoke(main, ["step", "record"]).stdout
+    assert "00000000000000368771.log, byte 16\n" in shown
+    assert re.search(r"bytes (\d+) to \1\b", shown) is None
