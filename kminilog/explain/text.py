@@ -54,6 +54,16 @@ _MARGIN = 2  # columns that stay empty after what is said
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _TEXTS = ("key", "value", UNPARSED)
+_FRAME = {
+    "zh": {
+        "step {} of {}": "第 {} 步, 共 {} 步",
+        "byte {}": "字节 {}",
+        "bytes {} to {}": "字节 {} 到 {}",
+        "right:": "对:",
+        "no:": "不对:",
+    }
+}
+"""The words around what is told, in other languages; a script has all else."""
 
 
 def render_text(
@@ -68,7 +78,8 @@ def render_text(
     before = document.steps[from_step - 2] if from_step > 1 else None
     for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
         yield ""
-        line = f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}"
+        told = _words(document, "step {} of {}").format(number, len(document.steps))
+        line = f"── {told} ── {cost_line(step.cost)}"
         yield StyledText(Span(line.rstrip(" ─"), QUIET))
         is_whole = number in (from_step, len(document.steps))
         yield from step_lines(document, step, before, is_whole=is_whole, width=width)
@@ -122,14 +133,13 @@ def step_lines(
     Unless it is shown as a whole, values and rows that the step `before` has shown are left out.
     """
     if step.ask:
-        yield from _ask_lines(step.ask, width - _MARGIN)
+        yield from _ask_lines(document, step.ask, width - _MARGIN)
     yield from wrap(step.say, width - _MARGIN)
     for focus in step.focus:
         yield ""
         last = focus.end - 1
-        is_one = focus.start == last
-        place = f"byte {last}" if is_one else f"bytes {focus.start} to {last}"
-        yield f"  {focus.file}, {place}"
+        words = _words(document, "byte {}" if focus.start == last else "bytes {} to {}")
+        yield f"  {focus.file}, {words.format(focus.start, last)}"
         yield from _field_lines(document, focus, width)
     known = before.state.values if before else {}
     values = {
@@ -203,11 +213,16 @@ def table_lines(part: Table, known: Sequence[tuple[Value, ...]], width: int) -> 
             yield StyledText(Span(line.rstrip(), meaning))
 
 
-def _ask_lines(ask: Ask, width: int) -> Iterator[str]:
+def _words(document: Document, english: str) -> str:
+    """Return words around what is told, in the language of a document."""
+    return _FRAME.get(document.language, {}).get(english, english)
+
+
+def _ask_lines(document: Document, ask: Ask, width: int) -> Iterator[str]:
     question = wrap(f"? {ask.question}", width, later="  ")
     yield from (StyledText(Span(line, HEADING)) for line in question)
     for choice in ask.choices:
-        mark = "right:" if choice.is_right else "no:"
+        mark = _words(document, "right:" if choice.is_right else "no:")
         lines = wrap(f"{choice.answer}: {mark} {choice.why}", width, first="    ", later="      ")
         yield from (StyledText(Span(line, GOOD if choice.is_right else "")) for line in lines)
 
