@@ -35,6 +35,7 @@ from kminilog.explain.document import (
     Value,
 )
 from kminilog.explain.recording import FEWEST_CHOICES, Recording, ask, question_with_enough_choices
+from kminilog.explain.state_words import in_language
 from kminilog.format.names import segment_name
 from kminilog.text import agreeing, count, noun, numbered, offsets, shown
 
@@ -121,8 +122,8 @@ class Script:
         )
 
     def document(self) -> Document:
-        """Return all that was told."""
-        return self.recording.document()
+        """Return all that was told, with tables and pictures in its language."""
+        return in_language(self.recording.document())
 
     def _question(self, parts: Sequence[_Part], facts: Mapping[str, object]) -> Ask | None:
         """Return the first question that is left, with the answers that are left to it."""

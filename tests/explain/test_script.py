@@ -9,7 +9,16 @@ from jinja2.meta import find_undeclared_variables
 
 from kminilog.cli.step.command import SCENES, scene_command
 from kminilog.course.catalogue import languages
-from kminilog.explain.document import DEFAULT_LANGUAGE, Ask, Document
+from kminilog.explain import state_words
+from kminilog.explain.document import (
+    DEFAULT_LANGUAGE,
+    Ask,
+    Cost,
+    Document,
+    State,
+    Step,
+    Table,
+)
 from kminilog.explain.script import OWN_SCRIPTS, Script, _read, _template, language
 from tests.support.cli.command_line import CommandLine, Run, assert_one_line
 
@@ -18,6 +27,8 @@ ENGLISH = sorted(PACKAGE.rglob(f"scripts/{DEFAULT_LANGUAGE}/*.md"))
 OTHERS = sorted({*languages()} - {DEFAULT_LANGUAGE})
 TORN_TAIL = next(path for path in ENGLISH if path.stem == "torn_tail").read_text()
 SCENARIO = Path("scenario.py")
+CHINESE = re.compile("[\u4e00-\u9fff]")
+SENTENCE = re.compile(r"[a-z]{2} (to|of|the|at|by|in|has|which|left|bytes|reads|returns|dies)\b")
 
 
 @pytest.fixture
@@ -286,8 +297,12 @@ def test_a_translation_has_the_same_steps_questions_answers_and_facts(other):
     assert differs == []
 
 
-def but_for_words(document: Document) -> list[object]:
-    """Return all of a document but what it says and asks; of answers, how many are right."""
+def but_for_words(document: Document, language: str) -> list[object]:
+    """Return all of a document but what it says and asks; of answers, how many are right.
+
+    Tables and pictures have the words of a language.
+    """
+    document = state_words.in_language(document._replace(language=language))
     shape: list[object] = [document.name, document.files, document.fields]
     for step in document.steps:
         choices = [choice.is_right for choice in step.ask.choices] if step.ask else []
@@ -300,9 +315,37 @@ def test_a_translation_shows_the_same_state_and_asks_at_the_same_steps(other):
     differs = [
         name
         for name in SCENES
-        if but_for_words(in_language(name, other)) != but_for_words(in_language(name, "en"))
+        if but_for_words(in_language(name, other), other)
+        != but_for_words(in_language(name, "en"), other)
     ]
     assert differs == []
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_titles_and_sentences_of_tables_and_pictures_are_translated(name):
+    """What stays in English is names: of fields, files, settings, Kafka's words."""
+    english = []
+    for step in in_language(name, "zh").steps:
+        tables, picture = step.state.tables, step.state.picture
+        titles = [table.title for table in tables] + [picture.title] * (picture is not None)
+        english += [text for text in titles if text not in ("orders", "views")]
+        words = [cell for table in tables for row in table.rows for cell in row]
+        words += [column for table in tables for column in table.columns]
+        for lane in picture.lanes if picture else ():
+            words += [lane.name, lane.note, *(bar.label for bar in lane.bars)]
+        english += [word for word in words if isinstance(word, str) and SENTENCE.search(word)]
+    assert [text for text in english if not CHINESE.search(text)] == []
+
+
+def test_words_of_tables_leave_other_texts_alone():
+    table = Table("Names", ("name", "a name"), (("name", "lost"), ("stored at 1", 7)))
+    state = State({}, {}, (table,), None)
+    document = Document("acks", "x", (), (), (Step("x", None, (), state, Cost()),), language="zh")
+    (step,) = state_words.in_language(document._replace(name="sticky")).steps
+    assert step.state.tables[0].rows == table.rows  # which may be keys of a user
+    (step,) = state_words.in_language(document).steps
+    (found,) = step.state.tables
+    assert found == ("名称", ("名称", "a name"), (("name", "丢失"), ("已存储在 1", 7)), ())
 
 
 def test_a_translation_that_lacks_a_fact_or_an_answer_differs(tmp_path):

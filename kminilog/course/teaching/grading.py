@@ -246,8 +246,8 @@ def completed(
 ) -> list[Mark]:
     """Return marks with what only all of them together, and the roster, tell.
 
-    Each of `students` has a row for each exercise of `labs`, but for those `still_open`, if
-    he or she has handed in nothing; the text beside the name says why a student's folder cannot be read.
+    Each of `students` has a row for each exercise of `labs`, but for those `still_open`, if he or
+    she has handed in nothing; the text beside the name says why a student's folder cannot be read.
     What a group has handed in counts for those of it who have handed in nothing else; without a
     folder of its name, it is what one of them has handed in.
     """
