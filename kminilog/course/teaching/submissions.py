@@ -8,11 +8,11 @@ The folder of a lab may be that of the student itself, or further down: `ada/wor
 There, too, a zip file stands for a folder. What lies beside the folder of a lab is no reason to
 overlook that: the folder counts, and the file alone is left out.
 
-Only these three files count, whatever the case of their names: `ANSWERS.py` is `answers.py`. What
-else may be work of a student is named, so that nobody has 0 points without a word: another file of
-Python, and an archive of a kind that is not opened. The three are copied before anything is done
-with them: nothing is written into the submissions, and no link leads out of them. Nothing of a
-student's runs here. Source: ours; the names are those of Moodle's `mod_assign\\downloader`.
+Only these three files count, in any case of letters. What else may be work of a student is named,
+so that nobody has 0 points without a word: another file of Python, and an archive of a kind that is
+not opened. The three are copied before anything is done with them: nothing is written into the
+submissions, and no link leads out of them. Nothing of a student's runs here.
+Source: ours; the names are those of Moodle's `mod_assign\\downloader`.
 """
 
 import os
