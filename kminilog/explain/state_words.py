@@ -2,6 +2,7 @@
 
     [titles]        of all that scenarios name themselves
     [cells.acks]    of the rows of one scenario; those of another one may hold a user's texts
+    [frame]         around what is told, in a terminal
 
 A file `words.toml` beside the scripts of a language has them, by what they are in English; `{}` is
 a number. What it lacks stays as it is: the names of fields, files and Kafka. Source: ours.
@@ -24,10 +25,9 @@ Words = Callable[[str], str]
 
 def in_language(document: Document) -> Document:
     """Return a document whose tables and pictures have the words of its language."""
-    path = SCRIPTS / document.language / WORDS_FILE
-    if not path.is_file():
+    words = _words_of(document.language)
+    if not words:
         return document
-    words = _words_of(path)
 
     def titles(text: str) -> str:
         return translation(text, words["titles"])
@@ -51,9 +51,16 @@ def translation(text: str, words: Mapping[str, str]) -> str:
     return text if found is None else found.format(*_NUMBER.findall(text))
 
 
+def frame_words(document: Document, english: str) -> str:
+    """Return words around what is told, in the language of a document."""
+    frame: dict[str, str] = _words_of(document.language).get("frame", {})
+    return frame.get(english, english)
+
+
 @cache
-def _words_of(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def _words_of(language: str) -> dict[str, Any]:
+    path = SCRIPTS / language / WORDS_FILE
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _translated(state: State, titles: Words, cells: Words) -> State:

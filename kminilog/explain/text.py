@@ -29,6 +29,7 @@ from kminilog.explain.document import (
     Value,
 )
 from kminilog.explain.field_layout import FieldBytes, split_fields
+from kminilog.explain.state_words import frame_words
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END
 from kminilog.text import (
@@ -54,16 +55,6 @@ _MARGIN = 2  # columns that stay empty after what is said
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _TEXTS = ("key", "value", UNPARSED)
-_FRAME = {
-    "zh": {
-        "step {} of {}": "第 {} 步, 共 {} 步",
-        "byte {}": "字节 {}",
-        "bytes {} to {}": "字节 {} 到 {}",
-        "right:": "对:",
-        "no:": "不对:",
-    }
-}
-"""The words around what is told, in other languages; a script has all else."""
 
 
 def render_text(
@@ -78,7 +69,7 @@ def render_text(
     before = document.steps[from_step - 2] if from_step > 1 else None
     for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
         yield ""
-        told = _words(document, "step {} of {}").format(number, len(document.steps))
+        told = frame_words(document, "step {} of {}").format(number, len(document.steps))
         line = f"── {told} ── {cost_line(step.cost)}"
         yield StyledText(Span(line.rstrip(" ─"), QUIET))
         is_whole = number in (from_step, len(document.steps))
@@ -138,7 +129,7 @@ def step_lines(
     for focus in step.focus:
         yield ""
         last = focus.end - 1
-        words = _words(document, "byte {}" if focus.start == last else "bytes {} to {}")
+        words = frame_words(document, "byte {}" if focus.start == last else "bytes {} to {}")
         yield f"  {focus.file}, {words.format(focus.start, last)}"
         yield from _field_lines(document, focus, width)
     known = before.state.values if before else {}
@@ -213,16 +204,11 @@ def table_lines(part: Table, known: Sequence[tuple[Value, ...]], width: int) -> 
             yield StyledText(Span(line.rstrip(), meaning))
 
 
-def _words(document: Document, english: str) -> str:
-    """Return words around what is told, in the language of a document."""
-    return _FRAME.get(document.language, {}).get(english, english)
-
-
 def _ask_lines(document: Document, ask: Ask, width: int) -> Iterator[str]:
     question = wrap(f"? {ask.question}", width, later="  ")
     yield from (StyledText(Span(line, HEADING)) for line in question)
     for choice in ask.choices:
-        mark = _words(document, "right:" if choice.is_right else "no:")
+        mark = frame_words(document, "right:" if choice.is_right else "no:")
         lines = wrap(f"{choice.answer}: {mark} {choice.why}", width, first="    ", later="      ")
         yield from (StyledText(Span(line, GOOD if choice.is_right else "")) for line in lines)
 

@@ -52,7 +52,10 @@ CHOICES = {
         "def may_commit(events): return sorted({e[1:] for e in events if e[0] == 'asks'})",
         None,
     ),
-    "lists, not tuples": ("def may_commit(events): return [list(e[1:]) for e in events]", "lists-for-tuples"),
+    "lists, not tuples": (
+        "def may_commit(events): return [list(e[1:]) for e in events]",
+        "lists-for-tuples",
+    ),
 }
 
 

@@ -328,9 +328,9 @@ def test_one_byte_in_focus_is_a_byte_and_no_range():
 
 def test_words_around_a_step_are_in_the_language_of_the_script():
     shown = CliRunner().invoke(main, ["step", "record", "--language", "zh"]).stdout
-    assert "── 第 2 步, 共 " in shown
+    assert "── 第 2 步，共 " in shown
     assert "00000000000000368771.log, 字节 16\n" in shown
     assert "00000000000000368771.log, 字节 0 到 7\n" in shown
-    assert "    31: 对: " in shown
-    assert "    19: 不对: " in shown
+    assert "    31: 对： " in shown
+    assert "    19: 不对： " in shown
     assert not re.search(r": (right|no): |step \d+ of|, bytes? \d", shown)
