@@ -232,7 +232,6 @@ def roster_from_csv(name: str, data: bytes) -> Roster:
                     f"{student} stands there a second time{of_lab}; an id tells namesakes apart"
                 )
             found[student, lab] = entry
-            _check_zones(Roster(found).entry(student, lab))
             for column, said in ((ID, entry.id.removeprefix(_OF_MOODLE)), (EMAIL, entry.email)):
                 owner, first = owners.setdefault((column, said.lower()), (student, line))
                 if said and owner != student:
@@ -244,7 +243,13 @@ def roster_from_csv(name: str, data: bytes) -> Roster:
             raise RosterError(name, f"line {line}: {wrong}") from None
     if not found:
         raise RosterError(name, "it names no student")
-    return Roster(found)
+    roster = Roster(found)
+    for student, lab in product(roster.students, {lab for _, lab in found}):
+        if not _has_one_kind_of_time(roster, student, lab):
+            raise RosterError(
+                name, f"{student}: only one of deadline and submission has a time zone"
+            )
+    return roster
 
 
 def _namesakes(rows: Iterable[Mapping[str, str]]) -> set[str]:
@@ -316,7 +321,9 @@ def _time_of_moodle(text: str) -> datetime:
     raise ValueError(text)
 
 
-def _check_zones(entry: Entry) -> None:
-    zones = {time.tzinfo is None for time in (entry.deadline, entry.submitted) if time}
-    if len(zones) > 1:
-        raise ValueError("only one of both times has a time zone")
+def _has_one_kind_of_time(roster: Roster, student: str, lab: int) -> bool:
+    """Tell if all times that are compared have a time zone, or none has one."""
+    own = roster.entry(student, lab)
+    others = () if own.submitted else roster.group_of(student, lab)
+    times = [own.deadline, own.submitted, *(roster.entry(each, lab).submitted for each in others)]
+    return own.deadline is None or len({time.tzinfo is None for time in times if time}) < 2

@@ -143,3 +143,15 @@ def test_id_or_email_of_two_students_is_refused_with_both_lines(heading, rows, s
 def test_id_and_email_may_stand_in_each_row_of_a_student():
     found = roster("student,lab,id,email", "ada,1,s1,a@x", "ada,2,s1,a@x", "bob,1,,", "eve,1,,")
     assert found.students == ["ada", "bob", "eve"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("ada,1,2026-10-05T18:00,,g", "bob,1,,2026-10-05T17:00Z,g"),  # handed in by bob for both
+        ("ada,1,2026-10-05T18:00,,", "ada,,,2026-10-05T17:00Z,"),
+    ],
+)
+def test_times_that_are_compared_have_all_a_time_zone_or_none(rows):
+    with pytest.raises(RosterError, match="ada: only one of deadline and submission has a time"):
+        roster("student,lab,deadline,submitted,group", *rows)
