@@ -122,7 +122,7 @@ class WorkFolder:
     def passed(self) -> list[str]:
         """The exercises that have passed, or that an exam made good, by id, in their order."""
         by_exam = self.lab.core_graded if self.progress.get("exam", {}).get("passed") else ()
-        passed = {*self.progress["passed"], *(each.id for each in by_exam)}
+        passed = [*self.progress["passed"], *(each.id for each in by_exam)]
         return [each.id for each in self.lab.exercises if each.id in passed]
 
     @property

@@ -411,6 +411,13 @@ def test_damaged_progress_is_named_in_one_line(tmp_path, text):
     assert_one_line(lab("check", "1"), 2, "progress.json: this is not what `kminilog lab start`")
 
 
+def test_pass_that_is_no_exercise_is_none(tmp_path):
+    folder = start_lab(tmp_path)
+    told = json.loads((folder.path / "progress.json").read_text()) | {"passed": [["1.1"], 7]}
+    (folder.path / "progress.json").write_text(json.dumps(told))
+    assert "0/" in lab("progress").out
+
+
 @pytest.mark.processes
 def test_check_tells_that_changed_checks_do_not_count(tmp_path):
     folder = start_lab(tmp_path, HEADER)
