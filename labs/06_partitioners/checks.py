@@ -534,20 +534,35 @@ def _compare_changes(compare: Comparer, made: Any, ask: Callable[..., Any]) -> N
 OTHER = "views"  # a topic whose partition must stay as it is
 
 
-class _Racing:
+class _Chance(Random):
+    """Chance that draws one after the other, in whichever way it is asked, and counts that."""
+
+    count = 0
+
+    def getrandbits(self, k: int) -> int:
+        self.on_draw()
+        self.count += 1
+        return (self.count - 1) % (1 << k)
+
+    def random(self) -> float:
+        return self.getrandbits(8) / 256
+
+    def on_draw(self) -> None:
+        """Do what happens meanwhile."""
+
+
+class _Racing(_Chance):
     """Chance during which another thread moves the topic on, unless that must wait."""
 
-    def __init__(self, cache: Any, to: int) -> None:
-        self._cache = cache
-        self._to = to
-        self.must_wait = False
+    must_wait = False
+    cache: Any
+    to: int
 
-    def randrange(self, stop: int) -> int:
-        if self._cache._lock.locked():
+    def on_draw(self) -> None:
+        if self.cache._lock.locked():
             self.must_wait = True
         else:
-            dict.__setitem__(self._cache._cached, TOPIC, self._to)
-        return 0
+            dict.__setitem__(self.cache._cached, TOPIC, self.to)
 
 
 class _Watched(dict[str, int]):
@@ -584,17 +599,6 @@ class _Watched(dict[str, int]):
             self.is_changed_without_lock = True
 
 
-class _Asked:
-    """Chance that counts how often it is asked."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def randrange(self, stop: int) -> int:
-        self.count += 1
-        return stop - 1
-
-
 def exercise_5(compare: Comparer, next_partition: Callable[..., Any]) -> None:
     kind = type("Cache", (StickyPartitionCache,), {"next_partition": next_partition})
     watched = []
@@ -626,7 +630,7 @@ def _compare_stays(compare: Comparer, at: Callable[..., Any]) -> None:
     asked = [(stuck, previous) for stuck, previous in asked if stuck != previous]
     caches = [at(stuck) for stuck, _ in asked]
     for cache in caches:
-        cache._chance = _Asked()
+        cache._chance = _Chance()
     answers = [
         cache.next_partition(TOPIC, FOUR, previous)
         for cache, (_, previous) in zip(caches, asked, strict=True)
@@ -717,7 +721,8 @@ def _compare_first_draws(compare: Comparer, at: Callable[..., Any]) -> None:
 def _compare_races(compare: Comparer, at: Callable[..., Any]) -> None:
     for stuck, previous, to, drawn in ((0, 0, 3, 1), (2, 2, 1, 0), (None, -1, 3, 0)):
         cache = at(stuck)
-        cache._chance = racing = _Racing(cache, to)
+        cache._chance = racing = _Racing()
+        racing.cache, racing.to = cache, to
         call = f"next_partition, stuck to {stuck}, another thread moves to {to} first"
         got = cache.next_partition(TOPIC, FOUR, previous)
         stored = cache._cached.get(TOPIC)
