@@ -326,11 +326,11 @@ def _compare_torn(compare: Comparer, decode: Callable[..., Any], dialect: Dialec
         (long, "size of 2 GB, ", "torn-is-damage"),
     ):
         for end in range(len(data)):
-            for front in (b"", b"rest"):
+            for front, place in ((b"", ()), (b"rest", (4,))):  # without a place it is 0
                 torn = front + data[:end]
-                right = library.decode(dialect, torn, len(front))
+                right = library.decode(dialect, torn, *place)
                 assert isinstance(right, NeedMoreBytes)
-                got = decode(dialect, torn, len(front))
+                got = decode(dialect, torn, *place)
                 call = f"decode({dialect.name}, {what}{end} of {len(data)} bytes)"
                 is_damage = isinstance(got, CorruptMessage)
                 compare.holds(not is_damage, call, "damage", "NeedMoreBytes", code)

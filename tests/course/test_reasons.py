@@ -225,6 +225,7 @@ OTHERS = {
     "next offset of an empty segment that is its name": ("2.4", NEXT, FAIL, "name-is-count"),
     "content without a length of no key": ("1.3", CONTENT, FAIL, "length-missing"),
     "decode that makes half a CorruptMessage": ("1.4", DECODE, ERROR, "trust-length"),
+    "decode that begins at byte 1": ("1.4", DECODE.replace("=0", "=1"), FAIL, "pass"),
     "scan that says damage twice": (
         "1.5",
         SCAN.format(
