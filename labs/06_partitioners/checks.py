@@ -1046,6 +1046,7 @@ CACHE_PLANS: tuple[tuple[str, int, int, Sequence[Ask]], ...] = (
         MINUTES_10,
         [(at, TOPIC, None) for at in (0, 600_000, 600_001, 600_002, 1_200_001, 1_200_002)],
     ),
+    ("records at 500000 and 600001", 1, MINUTES_10, [(n, TOPIC, None) for n in (500_000, 600_001)]),
     ("records at 7 ms and much later", 1, MINUTES_10, [(at, TOPIC, None) for at in (7, 10**12)]),
     ("the interval is -1", 1, -1, [(at, TOPIC, None) for at in (0, 1, MINUTES_10, 10**12)]),
     ("the interval is 0", 1, 0, [(at, TOPIC, None) for at in (5, 5, 6, 6, 7)]),

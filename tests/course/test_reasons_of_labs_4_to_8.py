@@ -10,6 +10,19 @@ from tests.support.course.student import start_lab, told
 
 pytestmark = pytest.mark.processes
 
+SINCE_0 = """\
+from kminilog.partitioners.interface import partitions_of
+def before_switch(self, topic, key, cluster, now_ms):
+    if 0 <= self._refresh_interval_ms < now_ms - (self._refreshed_ms or 0):
+        self._cached.clear()
+        self._refreshed_ms = now_ms
+    number = len(partitions_of(topic, cluster))
+    if key is not None:
+        return self._key_partitioner.partition(key, number)
+    if topic not in self._cached:
+        self._cached[topic] = self._random_available(topic, cluster)
+    return self._cached[topic]
+"""
 SLOT = """\
 from math import isqrt
 from kminilog.storage.segment.lookup import UNTRACED
@@ -425,6 +438,7 @@ SAMPLES = {
     "what they owned": ("8.2", GIVE.format(begin="list(member.owned)", key=EITHER), None),
     "code points": ("8.2", GIVE.format(begin="[]", key="m.instance_id or m.id"), "code-points"),
     "no run": ("8.1", RUNS_OF_NONE, None),
+    "time counted from 0: pass": ("6.14", SINCE_0, None),
     "numbers": ("8.2", NUMBERS.format(begin="[]", key=EITHER), None),
 }
 
