@@ -1108,6 +1108,7 @@ def _kept_until(
     interval: int,
     asks: Sequence[Ask],
     *,
+    begins: int | None = None,
     keeps: bool = True,
     slides: bool = False,
     zero_time_counts: bool = True,
@@ -1126,7 +1127,8 @@ def _kept_until(
 ) -> list[int]:
     """Return the answers of a rule that is right but for one thing."""
     kept: dict[str, int] = {}
-    since, draws, answers = asks[0][0], count(first), []
+    since = asks[0][0] if begins is None else begins
+    draws, answers = count(first), []
     drawn_at: dict[str, int] = {}
     for at, asked, key in asks:
         if asked == REFRESH:
@@ -1162,6 +1164,7 @@ CACHE_READINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cached-draws-always", {"keeps": False}),
     ("cached-too-short", {"least": 0}),
     ("cached-for-ever", {"expires": False}),
+    ("cached-time-from-zero", {"begins": 0}),
     ("cached-time-slides", {"slides": True}),
     ("cached-minus-one-expires", {"is_signed": False}),
     ("cached-time-not-noted", {"notes": False}),

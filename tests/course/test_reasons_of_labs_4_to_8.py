@@ -438,7 +438,7 @@ SAMPLES = {
     "what they owned": ("8.2", GIVE.format(begin="list(member.owned)", key=EITHER), None),
     "code points": ("8.2", GIVE.format(begin="[]", key="m.instance_id or m.id"), "code-points"),
     "no run": ("8.1", RUNS_OF_NONE, None),
-    "time counted from 0: pass": ("6.14", SINCE_0, None),
+    "time counted from 0": ("6.14", SINCE_0, "cached-time-from-zero"),
     "numbers": ("8.2", NUMBERS.format(begin="[]", key=EITHER), None),
 }
 
