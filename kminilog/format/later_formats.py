@@ -63,7 +63,7 @@ def fields_of(data: bytes) -> AnyFormat:
     if magic != BATCH_MAGIC or len(data) < _BATCH_CRC_AT + _BATCH.size:
         return AnyFormat(offset, magic, attributes, crc, crc32(data[_CRC_END:]))
     crc, attributes, last_offset_delta = _BATCH.unpack_from(data, _BATCH_CRC_AT)
-    actual_crc = _crc32c(data[_BATCH_CRC_END:])
+    actual_crc = crc32c(data[_BATCH_CRC_END:])
     return AnyFormat(offset + last_offset_delta, magic, attributes, crc, actual_crc)
 
 
@@ -99,8 +99,12 @@ def _castagnoli_table() -> list[int]:
     return table
 
 
-def _crc32c(data: bytes) -> int:
-    """Return the CRC-32C; about 10 MB a second, which is enough for a few batches after damage."""
+def crc32c(data: bytes) -> int:
+    """Return the CRC-32C; about 10 MB a second, which is enough for a few batches after damage.
+
+    >>> f"{crc32c(b'123456789'):08x}"
+    'e3069283'
+    """
     table, crc = _castagnoli_table(), 0xFFFFFFFF
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
