@@ -31,7 +31,7 @@ Decompressed = bytes | CorruptRecord | NotChecked
 _GZIP_WRAPPER = 16 + zlib.MAX_WBITS  # says zlib: a header and a checksum of gzip
 _GZIP_MAGIC = b"\x1f\x8b"
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
-_XERIAL_HEADER_BYTES = 16  # with its version and the lowest compatible version
+_XERIAL_HEADER = struct.Struct(">8sii")  # magic, version, lowest compatible version
 _LENGTH = struct.Struct(">i")
 _LZ4_MAGIC = struct.pack("<I", 0x184D2204)
 _CHUNK_BYTES = 1 << 16
@@ -100,7 +100,12 @@ def _gunzip(data: bytes, limit_bytes: int) -> bytes:
 def _snappy(data: bytes, limit_bytes: int) -> bytes:
     if not data.startswith(_XERIAL_MAGIC):
         return _snappy_block(data, limit_bytes)
-    blocks, position, left_bytes = [], _XERIAL_HEADER_BYTES, limit_bytes
+    if len(data) < _XERIAL_HEADER.size:
+        raise ValueError("the data are cut short")
+    _, version, _ = _XERIAL_HEADER.unpack_from(data)
+    if version < 1:
+        raise ValueError(f"Compressed with an incompatible codec version {version}")
+    blocks, position, left_bytes = [], _XERIAL_HEADER.size, limit_bytes
     while position < len(data):
         if position + _LENGTH.size > len(data):
             raise ValueError("the data are cut short")

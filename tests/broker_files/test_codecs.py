@@ -71,6 +71,12 @@ def test_snappy_block_longer_than_the_rest_is_damage():
     assert isinstance(decompress("snappy", negative), CorruptRecord)
 
 
+@pytest.mark.parametrize("header", [b"", bytes(8)])
+def test_snappy_frame_without_a_version_is_damage(header):
+    outcome = decompress("snappy", b"\x82SNAPPY\0" + header)
+    assert isinstance(outcome, CorruptRecord)
+
+
 def test_gzip_of_several_members_is_one_text_and_rubbish_after_them_is_ignored():
     members = gzip.compress(b"one") + gzip.compress(b"two")
     assert decompress("gzip", members + b"rubbish") == b"onetwo"

@@ -8,7 +8,7 @@ import pytest
 from kminilog.broker_files.entries import RecordBatch, scan
 from kminilog.broker_files.record import NO_SEQUENCE, Record
 from kminilog.broker_files.record_batch import BatchHeader
-from tests.broker_files.golden_files import ALL
+from tests.broker_files.golden_files import ALL, with_right_crc
 from tests.support.conformance.wheel_oracles import kafka_python, require, run_java
 
 pytestmark = pytest.mark.conformance
@@ -115,3 +115,44 @@ def test_batches_of_kafka_python_are_read_as_they_were_written(magic):
         ]
         count += len(rows)
     print(f"1000 buffers of format v{magic} with {count} records agree")
+
+
+STRICTER = {
+    "bytes after its value": "Kafka ignores what follows the value of a message",
+    "record set is cut short": "Kafka ends there, and does not say that messages are missing",
+    "frameSize_wrong": "Kafka ignores the content size of lz4",
+}
+"""What is damage for us and not for Kafka's reader, and why."""
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Return the first batch with some bytes changed and a right crc: its writer was wrong."""
+    batch = next(scan(data))
+    assert isinstance(batch, RecordBatch)
+    start = 23 if batch.magic == 2 else 17  # Kafka looks at the codec of an empty batch, too
+    changed = bytearray(batch.data)
+    for _ in range(chance.randrange(1, 4)):
+        new = chance.choice([0, 1, 0x7F, 0xFF, chance.randrange(256)])
+        changed[chance.randrange(start, len(changed))] = new
+    return with_right_crc(bytes(changed))
+
+
+def test_batches_of_a_wrong_writer_are_refused_where_javas_client_refuses_them():
+    chance = random.Random(7)
+    buffers = [damaged(ALL[chance.choice(sorted(ALL))], chance) for _ in range(3000)]
+    answers = java("\n".join(["read", *(data.hex() for data in buffers)]))
+    differences, refused, stricter = [], 0, 0
+    for (_, lines), data in zip(answers, buffers, strict=True):
+        theirs = next((line for line in lines if line.startswith("refused")), "")
+        try:
+            ours(data)
+            said = ""
+        except AssertionError as error:
+            said = str(error)
+        refused += bool(theirs and said)
+        if any(words in said for words in STRICTER) and not theirs:
+            stricter += 1
+        elif bool(theirs) != bool(said):
+            differences.append((data.hex(), theirs, said))
+    print(f"of {len(buffers)} both refuse {refused}, and {stricter} more are refused only here")
+    assert differences == []

@@ -42,9 +42,9 @@ public class BatchOracle {
                 int start = out.append("bytes\n").length();
                 try {
                     read(given);
-                } catch (RuntimeException error) {
+                } catch (RuntimeException | Error error) {
                     out.setLength(start);
-                    out.append("refused ").append(error.getMessage()).append('\n');
+                    out.append("refused ").append(error.toString().replace('\n', ' ')).append('\n');
                 }
             }
         }
