@@ -216,3 +216,10 @@ def test_no_records_behind_a_right_crc_raise(name, place, noise):
 @given(st.integers(-(2**63), 2**63 - 1), st.none() | st.binary(), st.none() | st.binary())
 def test_message_of_kminilog_in_the_kafka_dialect_is_format_v0(offset, key, value):
     assert records(encode(KAFKA, offset, key, value)) == [Record(offset, -1, key, value)]
+
+
+def test_empty_batch_has_nothing_to_decompress():
+    empty = java("v2-empty")
+    gzip = with_right_crc(empty[:21] + b"\0\1" + empty[23:])  # Kafka keeps the codec
+    (batch,) = batches(gzip)
+    assert (batch.codec, list(batch.records())) == ("gzip", [])
