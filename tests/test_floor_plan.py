@@ -254,6 +254,21 @@ def test_each_module_of_the_kernel_has_a_test_file_of_its_name():
     assert [room for room in kernel if not file_of_tests(room).is_file()] == []
 
 
+def test_kernel_has_no_line_of_later_formats():
+    words = re.compile(
+        r"later_format|broker_files|crc.?32.?c\b|\bv[12]\b|0\.1[01]\b|lost_batch", re.I
+    )
+    kernel = [room for room, reading in READINGS.items() if reading == "★"]
+    lines = {room: path_of(room).read_text().splitlines() for room in kernel}
+    assert [(room, line) for room in kernel for line in lines[room] if words.search(line)] == []
+
+
+def test_one_module_asks_for_later_formats_and_does_without():
+    asked = "kminilog.format.later_formats"
+    asking = {room_of(path) for path in MODULES if asked in all_imports(path)}
+    assert asking == {"storage.segment.whole_messages"}
+
+
 def test_reading_is_one_of_three():
     assert set(READINGS.values()) == STARS
 

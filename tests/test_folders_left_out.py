@@ -110,6 +110,12 @@ def test_without_jobs_all_works_but_ingest_and_verify(without):
     }
 
 
+def test_without_later_formats_every_tool_works(without, tmp_path):
+    python = without()
+    (tmp_path / "python" / "kminilog" / "format" / "later_formats.py").unlink()
+    assert failed(python, (*TOOLS, *OF_JOBS)) == {}
+
+
 def test_format_and_storage_alone_store_and_find_messages(without):
     folders = {path.parent.name for path in (PROJECT / "kminilog").glob("*/__init__.py")}
     python = without(*folders - {"format", "storage"})

@@ -70,7 +70,15 @@ class ExplainedPlan(NamedTuple):
         finding = self._finding_of(found)
         said = {"class": finding and finding.kind.value}
         reason = f"{finding.kind}: {finding.detail}" if finding else found.reason
-        return {**found._asdict(), "segment": found.segment.name, "reason": reason, **said}
+        return {
+            "segment": found.segment.name,
+            "position": found.position,
+            "reason": reason,
+            "lost_bytes": found.lost_bytes,
+            "lost_messages": found.lost.message_count,
+            "lost_batches": found.lost.batch_count,
+            **said,
+        }
 
     def lines(self, would: str) -> Iterator[str]:
         """Yield what is wrong, and below each what is done, or `would` be."""

@@ -16,12 +16,11 @@ from kminilog.columns.checking import Structure
 from kminilog.columns.layout import are_due, due
 from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.later_formats import BATCH_MAGIC
 from kminilog.format.message import MAX_INSIDE
 from kminilog.storage.segment.scan import SegmentScan, SegmentScanner
 from kminilog.storage.segment.scan import scan_segment as scan_plainly
 from kminilog.storage.segment.segment import Segment
-from kminilog.storage.segment.whole_messages import WholeMessages, whole_messages
+from kminilog.storage.segment.whole_messages import WholeMessages, is_batch, whole_messages
 
 _FEW_MESSAGES = 100
 
@@ -88,7 +87,7 @@ def _offsets_of_whole(
         first, batches = [], 0
         for at, message in islice(whole_messages(segment.log_path, position), few):
             first.append(message.offset)
-            batches += message.magic == BATCH_MAGIC
+            batches += is_batch(message.magic)
             position = at + message.length_bytes
         yield np.array(first, np.int64), batches
         if is_more := len(first) == few:

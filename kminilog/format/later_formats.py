@@ -1,92 +1,45 @@
-"""Later formats of Kafka: is this a whole message of one of them? And where may a message begin?
+"""Later formats of Kafka: their names, and how a whole message of one is told from rubbish.
 
-They have offset, size and magic at the same places as format 0 (`format.message`).
-
-    format 1, Kafka 0.10    a timestamp after the attributes; the same crc
+    format 1, Kafka 0.10    a timestamp after the attributes; the same crc as format 0
     format 2, Kafka 0.11    a batch of records; its crc is a CRC-32C at byte 17, of what follows it
 
 No key or value of them is read. But they are whole messages, and nobody may cut them off as
-rubbish.
-Source: Kafka: Record, RecordBatch.
+rubbish: `storage.segment.whole_messages` takes them from here. All else works without this module;
+then a batch is rubbish like any other. It will go to the room that reads what brokers of today
+write, `broker_files`. Source: Kafka: Record, RecordBatch.
 """
 
-import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
-from zlib import crc32
 
-BATCH_MAGIC = 2
-LATER_FORMATS = {1: "a message of Kafka 0.10, format v1", 2: "a batch of Kafka 0.11+, format v2"}
+from kminilog.format.any_format import AnyFormat, fields_of
 
-_MESSAGE = struct.Struct(">qiIbb")  # offset, size, crc, magic, attributes
 _BATCH = struct.Struct(">IHi")  # from byte 17 on: crc, attributes, last offset delta
-_CRC_END = 16
 _BATCH_CRC_AT, _BATCH_CRC_END = 17, 21
 
-_BEGINNING = re.compile(
-    rb"""
-    (?=                                      # In all formats
-        .{8}                                 # the offset
-        (?!\x00\x00\x00[\x00-\x09])          # stands before a size of 10 or more
-        [\x00-\x7f]                          # that is not negative.
-    )
-    (?=                                      # In format 0
-        .{16}\x00                            # the magic is 0,
-        [\x00-\x03]                          # the attributes name a known codec, and
-        (?:\xff\xff\xff\xff|[\x00-\x7f]...)  # the key length is -1 or more.
-    |
-        \x00\x00\x00.{19}                    # Or the offset is below 2**40, in whatever format.
-    )
-    """,
-    re.DOTALL | re.VERBOSE,
-)
 
+class LaterFormat(NamedTuple):
+    """One format: `fields_of` takes as many bytes as the size field says.
 
-class AnyFormat(NamedTuple):
-    """The fields that messages of all formats have; of a batch, the offset of its last record."""
-
-    offset: int
-    magic: int
-    attributes: int
-    crc: int
-    actual_crc: int
-
-
-def fields_of(data: bytes) -> AnyFormat:
-    """Return the fields of as many bytes as the size field says, and the crc that they give.
-
-    They are a *whole* message if both crcs are equal. O(size).
+    A batch holds messages, and has the offset of its first record in its offset field.
     """
-    offset, _, crc, magic, attributes = _MESSAGE.unpack_from(data)
-    if magic != BATCH_MAGIC or len(data) < _BATCH_CRC_AT + _BATCH.size:
-        return AnyFormat(offset, magic, attributes, crc, crc32(data[_CRC_END:]))
+
+    name: str
+    fields_of: Callable[[bytes], AnyFormat] = fields_of
+    is_batch: bool = False
+
+
+def batch_fields(data: bytes) -> AnyFormat:
+    """Return the fields of a batch; its offset is that of its last record. O(size)."""
+    fields = fields_of(data)
+    if len(data) < _BATCH_CRC_AT + _BATCH.size:
+        return fields
     crc, attributes, last_offset_delta = _BATCH.unpack_from(data, _BATCH_CRC_AT)
     actual_crc = crc32c(data[_BATCH_CRC_END:])
-    return AnyFormat(offset + last_offset_delta, magic, attributes, crc, actual_crc)
-
-
-def format_name(data: bytes) -> str | None:
-    """Return the name of the later format that a whole message has; None if its crc is wrong."""
-    found = fields_of(data)
-    if found.crc != found.actual_crc:
-        return None
-    return LATER_FORMATS.get(found.magic, "an unknown format")
-
-
-def possible_beginnings(data: bytes) -> Iterator[int]:
-    """Yield, ascending, the positions where the next 22 bytes could be the start of a message.
-
-    This finds messages after damage. The start of each message with a known codec, or with an
-    offset below 2**40, is among them; others may be. O(bytes).
-
-    >>> from kminilog.format.dialect import KAFKA
-    >>> from kminilog.format.message import encode
-    >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))
-    True
-    """
-    return (match.start() for match in _BEGINNING.finditer(data))
+    offset = fields.offset + last_offset_delta
+    return AnyFormat(offset, fields.magic, attributes, crc, actual_crc)
 
 
 @cache
@@ -109,3 +62,10 @@ def crc32c(data: bytes) -> int:
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
     return crc ^ 0xFFFFFFFF
+
+
+LATER_FORMATS = {
+    1: LaterFormat("a message of Kafka 0.10, format v1"),
+    2: LaterFormat("a batch of Kafka 0.11+, format v2", batch_fields, is_batch=True),
+}
+"""By their magic."""

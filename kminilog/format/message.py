@@ -19,8 +19,6 @@ module knows no files.
 A compressed message holds several messages in its value, and has the offset of the last of them.
 kminilog writes none. Its readers refuse one, but find the plain messages after it.
 
-Later formats of Kafka have offset, size and magic at the same places. `format.later_formats` knows
-them: this module asks it for the name of one, and decodes none.
 Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset (format v0). Kafka's web pages of that time
 show another layout, which no 0.8 broker wrote (docs/differences.md).
 """
@@ -33,7 +31,6 @@ from zlib import crc32
 
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import Dialect
-from kminilog.format.later_formats import format_name
 
 _BEFORE_KEY = struct.Struct(">qiIbbi")
 _OFFSET_AND_SIZE = struct.Struct(">qi")
@@ -200,10 +197,7 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
     offset, size, crc, magic, attributes, key_length = _BEFORE_KEY.unpack_from(frame)
     end = len(frame)
     if magic != MAGIC:
-        detail = f"magic {magic} is not {MAGIC}"
-        if name := format_name(frame):
-            detail += f", but the crc is right: {name}"
-        return CorruptMessage(Fault.BAD_MAGIC, detail, offset, end)
+        return CorruptMessage(Fault.BAD_MAGIC, f"magic {magic} is not {MAGIC}", offset, end)
     key_end = KEY_START + key_length if key_length > 0 else KEY_START
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
     value_length = rest = end - value_start

@@ -18,7 +18,6 @@ from tests.support.damage import (
     cut_to,
     files_of,
     flip_byte,
-    later_message,
     message_positions,
     zero_range,
 )
@@ -137,16 +136,6 @@ def test_dump_bad_crc_shows_what_stands_there_and_goes_on(kminilog, log):
     assert (record["position"], record["fault"], record["skipped_bytes"]) == (56, "bad-crc", 28)
     assert (record["key"], record["value"], record["value_size"]) == ("k", "3", 1)
     assert record["crc"] == int.from_bytes(log.read_bytes()[68:72])
-
-
-@pytest.mark.parametrize("dialect", ["documented", "kafka"])
-@pytest.mark.parametrize("magic", [1, 2])
-@pytest.mark.parametrize("front", [b"", b"rubbish"])
-def test_dump_of_a_later_format_names_it(kminilog, log, front, magic, dialect):
-    log.write_bytes(front + later_message(magic, 0, b"value"))
-    run = kminilog("dump", log, "--dialect", dialect)
-    assert_one_line(run, 2, f"at byte {len(front)} stands")
-    assert f"format v{magic}; kminilog reads only format v0" in run.err
 
 
 def test_dump_torn_tail_is_shown_with_what_is_known(kminilog, log):

@@ -224,7 +224,7 @@ def assert_forced_cut(
         lost_bytes = sum(len(damaged[n]) for n in [name, *behind]) - start
         assert plan.damage.position == start
         assert plan.damage.lost_bytes == lost_bytes
-        assert plan.damage.lost_messages == len(log.messages) - offset - 1
+        assert plan.damage.lost.message_count == len(log.messages) - offset - 1
         assert plan.log_end_offset == offset
         with pytest.raises(CorruptLogError):
             writer.recover(plan)
@@ -247,7 +247,7 @@ def test_recover_by_force_of_a_message_with_a_wrong_offset_counts_it_as_lost(tmp
     with LogDirWriter.open(log.path, recover=False) as writer:
         plan = writer.recovery_plan(ORDERS_0)
         assert plan.damage is not None
-        assert plan.damage.lost_messages == len(log.messages) - log.offsets(name)[1]
+        assert plan.damage.lost.message_count == len(log.messages) - log.offsets(name)[1]
 
 
 def test_recover_by_force_counts_whole_messages_between_two_damages_as_lost(tmp_path, dialect):
@@ -259,4 +259,4 @@ def test_recover_by_force_counts_whole_messages_between_two_damages_as_lost(tmp_
         plan = writer.recovery_plan(ORDERS_0)
         assert plan.damage is not None
         assert plan.damage.position == log.positions(name)[2]
-        assert plan.damage.lost_messages == len(log.messages) - 4
+        assert plan.damage.lost.message_count == len(log.messages) - 4

@@ -91,7 +91,7 @@ def test_damage_ends_what_is_readable_and_valid_messages_after_it_are_counted(
     assert found == (broken[0], 42 - broken[0] - len(broken))
     reader = PartitionReader(tmp_path, ORDERS, dialect, SETTINGS)
     damage = plan_recovery(reader).damage or plan_recovery(reader).cut
-    assert damage.lost_messages == summary.valid_after_damage
+    assert damage.lost.message_count == summary.valid_after_damage
 
 
 @pytest.mark.parametrize(

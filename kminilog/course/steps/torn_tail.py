@@ -199,7 +199,7 @@ def document(
     cut: list[ByteRange] = []
     if side_file and plan.cut:
         cut = [ByteRange(side_file, 0, len(files[side_file]))]
-        values |= {"lost bytes": cut[0].end, "lost whole messages": plan.cut.lost_messages}
+        values |= {"lost bytes": cut[0].end, "lost whole messages": plan.cut.lost.message_count}
         told.tell("The decision", focus=unfinished, values=values)
         recording.hide(torn_before)
         recording.show(torn_after, valid.valid_bytes)
@@ -306,7 +306,7 @@ def _tell_false_torn_tail(told: Script, dialect: Dialect) -> None:
         values=values,
         tables=[_outcome_table(decode(dialect, bytes(data), position))],
     )
-    lost = damage.lost_messages if damage else 0
+    lost = damage.lost.message_count if damage else 0
     told.tell(
         "It is refused",
         focus=[ByteRange(_FILE, found[0], len(data))],

@@ -1,8 +1,8 @@
 """What to keep of a partition after a crash: first a plan, then its execution.
 
 A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
-Recovery cuts it off. A tail is torn unless one of these is a whole message. Any format of Kafka
-counts, because a newer Kafka may have written the message (`whole_messages.decode_any`):
+Recovery cuts it off. A tail is torn unless one of these is a whole message, by the words of
+`whole_messages`:
 
     what stands exactly at the fault, with any offset
     a message further on in this segment, with the expected offset or a greater one: a value may
@@ -35,7 +35,6 @@ from typing import NamedTuple
 
 from kminilog.errors import CorruptLogError
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import Message
 from kminilog.format.names import (
     CUT_SUFFIX,
     DELETED_SUFFIX,
@@ -58,7 +57,12 @@ from kminilog.storage.segment.scan import (
     quick_end,
 )
 from kminilog.storage.segment.segment import Segment
-from kminilog.storage.segment.whole_messages import WholeMessages, whole_messages
+from kminilog.storage.segment.whole_messages import (
+    WholeMessages,
+    said_of,
+    whole_at,
+    whole_messages,
+)
 
 _NONE_WHOLE = WholeMessages(0, 0)
 NOT_DUE = "its entries are not those of the valid messages"
@@ -67,21 +71,15 @@ NOT_DUE = "its entries are not those of the valid messages"
 class ValidEnd(NamedTuple):
     """Where the valid part of a log ends, and what the log would lose by a cut there.
 
-    `lost_messages` and `lost_batches` count what is whole (`WholeMessages`). All counts include
-    later segments, and what stands at the position itself. `recover --json` prints these fields.
+    `lost` is what is whole. It and `lost_bytes` include later segments, and what stands at the
+    position itself.
     """
 
     segment: Segment
     position: int
     reason: str
     lost_bytes: int
-    lost_messages: int
-    lost_batches: int = 0
-
-    @property
-    def lost(self) -> WholeMessages:
-        """What would be lost, for a text."""
-        return WholeMessages(self.lost_messages, 0, self.lost_batches)
+    lost: WholeMessages
 
 
 class Decision(StrEnum):
@@ -315,15 +313,12 @@ def _decide_at(
 ) -> Decision:
     """Decide if the log ends here, and if so put into the plan what a cut would lose."""
     segment, later_segments = segments[slot], segments[slot + 1 :]
-
-    def whole_at_fault() -> Message | None:  # with a wrong offset, or of another format
-        at, first = next(whole_messages(segment.log_path, position), (None, None))
-        return first if at == position else None
+    at_fault = whole_at(segment.log_path, position) if reason else None  # it may have any offset
 
     def is_whole_message_after() -> bool:
         later = (any(whole_messages(s.log_path)) for s in later_segments)
         here = whole_messages(segment.log_path, position, plan.log_end_offset)
-        return bool(whole_at_fault()) or any(here) or any(later)
+        return bool(at_fault) or any(here) or any(later)
 
     decision = decide(reason, is_whole_message_after)
     if decision is Decision.KEEP or reason is None:
@@ -334,9 +329,10 @@ def _decide_at(
     for later in later_segments:
         whole = whole.plus(scanner.count_whole_messages(later, 0))
     plan.whole_end_offset, plan.following = whole.next_offset, whole
-    if first := whole_at_fault():
-        plan.following = whole.without(first)
-    end = ValidEnd(segment, position, reason, lost_bytes, whole.message_count, whole.batch_count)
+    if at_fault:
+        plan.following = whole.without(at_fault)
+        reason += said_of(at_fault)
+    end = ValidEnd(segment, position, reason, lost_bytes, whole)
     if decision is Decision.REFUSE:
         plan.damage = end
     else:

@@ -26,6 +26,7 @@ from kminilog.format.message import (
     KEY_START,
     SIZE_END,
     CorruptMessage,
+    Fault,
     Message,
     NeedMoreBytes,
     decode,
@@ -33,7 +34,7 @@ from kminilog.format.message import (
 )
 from kminilog.storage.files import open_regular, regular_status
 from kminilog.storage.segment.segment import Segment
-from kminilog.storage.segment.whole_messages import find_message, whole_messages
+from kminilog.storage.segment.whole_messages import find_message, said_of, whole_at, whole_messages
 
 BAD_LENGTH, TORN_TAIL = "bad-length", "torn-tail"
 _SIZE_AND_CRC = struct.Struct(">iI")
@@ -112,7 +113,9 @@ def _examine(
     claimed_end = position + outcome.length_bytes
     if end < claimed_end and (claimed_end == file_bytes or _message_at(segment, claimed_end)):
         end = claimed_end  # the message that was found is inside the value of this one
-    return Damage(outcome.fault.value, position, outcome.detail), end
+    whole = whole_at(segment.log_path, position) if outcome.fault is Fault.BAD_MAGIC else None
+    detail = outcome.detail + (said_of(whole) if whole else "")
+    return Damage(outcome.fault.value, position, detail), end
 
 
 def no_tail(torn: Damage) -> Damage:

@@ -33,7 +33,7 @@ def scan_file(
 def scan_by(
     decode: Decode, path: Path, position: int, window_bytes: int
 ) -> Iterator[tuple[int, Outcome]]:
-    """Do what `scan_file` does with any `decode`, such as one for the formats of later Kafkas."""
+    """Do what `scan_file` does with any function that decodes."""
     descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size

@@ -4,7 +4,10 @@
 every position after the damage, so it finds the next message. What is whole may have been
 acknowledged, so recovery cuts no log in front of it. This module does not know which offset comes
 next. It reads a file up to its length at the start of the call, in windows: memory stays at one
-window, or at one message if that is larger. Source: ours.
+window, or at one message if that is larger.
+
+What it knows of later formats comes from one table, `LATER_FORMATS`. Without that module, what has
+the crc of format 0 is whole, and nothing else. Source: ours.
 """
 
 import os
@@ -12,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.format.later_formats import BATCH_MAGIC, fields_of, possible_beginnings
+from kminilog.format.any_format import MAGIC_AT, fields_of, possible_beginnings
 from kminilog.format.message import (
     KEY_START,
+    MAGIC,
     MIN_SIZE,
     SIZE_END,
     CorruptMessage,
@@ -28,7 +32,11 @@ from kminilog.storage.files import open_regular
 from kminilog.storage.segment.log_file import SCAN_WINDOW_BYTES, Decode, scan_by
 from kminilog.storage.segment.segment import Segment
 
-_MAGIC_AT = 16
+try:
+    from kminilog.format.later_formats import LATER_FORMATS
+except ModuleNotFoundError:  # left out
+    LATER_FORMATS = {}
+
 _FIRST_WINDOW_BYTES = 1 << 14  # after damage, the next message is usually near
 
 
@@ -48,10 +56,43 @@ def decode_any(data: bytes, position: int = 0) -> Outcome:
     frame = framed(data, position, MIN_SIZE)
     if not isinstance(frame, bytes):
         return frame
-    offset, magic, attributes, crc, actual_crc = fields_of(frame)
+    later = LATER_FORMATS.get(frame[MAGIC_AT])
+    offset, magic, attributes, crc, actual_crc = (later.fields_of if later else fields_of)(frame)
     if actual_crc != crc:
         return CorruptMessage(Fault.BAD_CRC, "in no format", offset, len(frame))
     return Message(offset, len(frame) - SIZE_END, crc, magic, attributes, None, None)
+
+
+def is_batch(magic: int) -> bool:
+    """Tell if what has this magic is a batch: it holds messages."""
+    return magic in LATER_FORMATS and LATER_FORMATS[magic].is_batch
+
+
+def format_name(message: Message) -> str:
+    """Return the name of the format that a whole message has; "" if it is format 0.
+
+    >>> format_name(Message(5, 22, 0, 0, 0, None, None))
+    ''
+    >>> format_name(Message(5, 22, 0, 99, 0, None, None))
+    'an unknown format'
+    """
+    if message.magic == MAGIC:
+        return ""
+    later = LATER_FORMATS.get(message.magic)
+    return later.name if later else "an unknown format"
+
+
+def said_of(whole: Message) -> str:
+    """Return what is said of a whole message after a fault: nothing more if it has format 0."""
+    name = format_name(whole)
+    return f", but the crc is right: {name}" if name else ""
+
+
+def whole_at(path: Path, position: int) -> Message | None:
+    """Return the whole message that begins at a position, of whatever format; None if none does."""
+    found = scan_by(decode_any, path, position, _FIRST_WINDOW_BYTES)
+    _, outcome = next(found, (position, None))
+    return outcome if isinstance(outcome, Message) else None
 
 
 def whole_messages(
@@ -92,7 +133,7 @@ def find_message(
             window = os.pread(descriptor, window_bytes + KEY_START - 1, start)
             for beginning in possible_beginnings(window):
                 offset = int.from_bytes(window[beginning : beginning + 8], "big", signed=True)
-                if offset < minimum_offset and window[beginning + _MAGIC_AT] != BATCH_MAGIC:
+                if offset < minimum_offset and not is_batch(window[beginning + MAGIC_AT]):
                     continue  # a batch begins with the offset of its first record
                 at = start + beginning
                 outcome = decode(window, beginning)
@@ -127,10 +168,10 @@ class WholeMessages(NamedTuple):
 
     def without(self, message: Message) -> "WholeMessages":
         """Return them without one that is counted."""
-        is_batch = message.magic == BATCH_MAGIC
+        batches = int(is_batch(message.magic))
         return self._replace(
-            message_count=self.message_count - (not is_batch),
-            batch_count=self.batch_count - is_batch,
+            message_count=self.message_count - (1 - batches),
+            batch_count=self.batch_count - batches,
         )
 
     def __str__(self) -> str:
@@ -160,8 +201,8 @@ def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
     limit = segment.first_offset + most_messages
     message_count = batch_count = next_offset = 0
     for _, message in whole_messages(segment.log_path, position):
-        batch_count += message.magic == BATCH_MAGIC
-        message_count += message.magic != BATCH_MAGIC
+        batch_count += is_batch(message.magic)
+        message_count += not is_batch(message.magic)
         if next_offset <= message.offset < limit:
             next_offset = message.offset + 1
     return WholeMessages(message_count, next_offset, batch_count)

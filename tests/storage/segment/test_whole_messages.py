@@ -1,4 +1,3 @@
-import struct
 from functools import partial
 
 import pytest
@@ -14,11 +13,11 @@ from kminilog.storage.segment.whole_messages import (
     find_message,
     whole_messages,
 )
-from tests.support.damage import crc32c, flip_byte, later_message
+from tests.support.damage import flip_byte, later_message
 from tests.support.format.messages import messages as any_messages
 from tests.support.storage.segments import COUNT, length_of, message, write_segment
 
-later_formats = pytest.mark.parametrize("magic", [1, 2, 3, 127])
+other_formats = pytest.mark.parametrize("magic", [1, 3, 127])
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 
 
@@ -40,8 +39,8 @@ def test_decode_any_takes_messages_of_both_dialects(case):
     assert whole.length_bytes == len(encoded)
 
 
-@later_formats
-def test_decode_any_takes_a_message_of_a_later_format_only_if_its_crc_is_right(magic):
+@other_formats
+def test_decode_any_takes_a_message_of_another_format_only_if_its_crc_is_right(magic):
     encoded = later_message(magic, 5, b"hi")
     whole = decode_any(b"front" + encoded, 5)
     assert isinstance(whole, Message)
@@ -52,14 +51,6 @@ def test_decode_any_takes_a_message_of_a_later_format_only_if_its_crc_is_right(m
         assert not isinstance(decode_any(bytes(damaged)), Message), position
     for kept_bytes in range(len(encoded)):
         assert isinstance(decode_any(encoded[:kept_bytes]), NeedMoreBytes)
-
-
-def test_decode_any_gives_a_batch_the_offset_of_its_last_record():
-    covered = struct.pack(">hi", 0, 6) + bytes(40)
-    content = struct.pack(">ibI", 0, 2, crc32c(covered)) + covered
-    whole = decode_any(struct.pack(">qi", 100, len(content)) + content)
-    assert isinstance(whole, Message)
-    assert whole.offset == 106
 
 
 # ---- find_message, and whole_messages
@@ -112,21 +103,12 @@ def test_whole_messages_are_those_around_damage(tmp_path, dialect):
 @pytest.mark.parametrize("rubbish", [b"", b"rubbish", bytes(100), b"\0" * 8 + b"\xff" * 8])
 def test_whole_messages_of_any_format_are_found_behind_rubbish(tmp_path, rubbish):
     path = tmp_path / "log"
-    encoded = [later_message(magic, 7 + magic, b"hi") for magic in (1, 2, 3)]
+    encoded = [later_message(magic, 7 + magic, b"hi") for magic in (1, 3)]
     encoded += [encode(KAFKA, 20, b"k", None), encode(DOCUMENTED, 21, None, b"v")]
     path.write_bytes(b"".join(rubbish + message for message in encoded))
     found = list(whole_messages(path))
-    assert [message.offset for _, message in found] == [8, 9, 10, 20, 21]
+    assert [message.offset for _, message in found] == [8, 10, 20, 21]
     assert [path.read_bytes()[at:][: m.length_bytes] for at, m in found] == encoded
-
-
-@pytest.mark.parametrize("rubbish", [b"", bytes(30)])
-def test_whole_messages_count_a_batch_by_its_last_offset(tmp_path, rubbish):
-    path = tmp_path / "log"
-    path.write_bytes(rubbish + later_message(2, 5, b"hi", last_offset_delta=4))
-    for minimum_offset, is_found in ((7, True), (9, True), (10, False)):
-        found = [message.offset for _, message in whole_messages(path, 0, minimum_offset)]
-        assert found == [9] * is_found
 
 
 @pytest.mark.parametrize("offset", [2**62, -1])
@@ -163,12 +145,11 @@ def test_count_whole_messages_at_the_end_of_a_segment_finds_none(tmp_path, diale
     assert count_whole_messages(segment, COUNT * length_of(dialect)) == WholeMessages(0, 0)
 
 
-@pytest.mark.parametrize("magic", [1, 2, 3])
+@pytest.mark.parametrize("magic", [1, 3])
 def test_count_whole_messages_counts_those_of_another_format(tmp_path, dialect, magic):
     segment = write_segment(tmp_path, dialect, 1)
     append(segment, later_message(magic, segment.first_offset + 1, b"later"))
-    counts = (1, segment.first_offset + 2, 1) if magic == 2 else (2, segment.first_offset + 2)
-    assert count_whole_messages(segment) == WholeMessages(*counts)
+    assert count_whole_messages(segment) == WholeMessages(2, segment.first_offset + 2)
 
 
 @pytest.mark.parametrize("is_reachable", [True, False])
