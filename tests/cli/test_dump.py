@@ -91,7 +91,46 @@ def test_dump_takes_the_dialect_from_the_topic(kminilog, dialect, monkeypatch):
 def test_dump_takes_a_loose_file_as_documented(kminilog, tmp_path):
     path = tmp_path / "x.log"
     path.write_bytes(encode(DOCUMENTED, 0, None, b"value"))
-    assert kminilog.ok("dump", path, "--json").records[0]["value"] == "value"
+    run = kminilog("dump", path, "--json")
+    assert (run.code, run.records[0]["value"]) == (0, "value")
+    assert run.records[0]["dialect"] == "documented"
+    assert run.records[0]["dialect_source"] == "bytes"
+    assert_said(run.err, "dialect documented: a value length stands after the key in 0 of 1 ")
+
+
+def assert_said(err: str, words: str) -> None:
+    (line,) = err.splitlines()
+    assert words in line
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--format", "kafka"], ["--at", 0]], ids=str)
+def test_dump_without_a_topic_names_the_dialect_that_it_sees(kminilog, log, options):
+    run = kminilog("dump", log, *options)
+    assert run.code == 0
+    assert_said(run.err, "dialect kafka: a value length stands after the key in 5 of 5 messages")
+    assert run.out == dump(kminilog, log, *options).out.replace('"option"', '"bytes"')
+
+
+def test_dump_of_unclear_bytes_names_the_option_that_decides(kminilog, log):
+    cut_to(log, 28)
+    run = kminilog("dump", log, "--json")
+    assert (run.code, run.records[0]["dialect_source"]) == (0, "unclear")
+    assert_said(run.err, "dialect kafka is assumed, not clear: a value length stands after the key")
+    assert_said(run.err, "in 1 of 1 messages; --dialect decides")
+
+
+def test_dump_of_an_index_sees_the_dialect_in_the_log_beside_it(kminilog, log):
+    index = log.with_suffix(".index")
+    index.write_bytes(struct.pack(">ii", 1, 28))
+    run = kminilog("dump", index, "--offset", 1, "--json")
+    (record,) = run.records
+    assert (record["log_offset"], record["dialect"], record["dialect_source"]) == (
+        1,
+        "kafka",
+        "bytes",
+    )
+    assert_said(run.err, f"{log}: dialect kafka")
+    assert kminilog.ok("dump", index, "--json").records[0]["offset"] == 1
 
 
 def test_dump_text_shows_data_only_when_asked(kminilog, log):
@@ -113,7 +152,10 @@ def test_dump_hex_shows_every_byte(kminilog, log):
 
 def test_dump_empty_log_prints_nothing(kminilog, log):
     log.write_bytes(b"")
-    assert kminilog.ok("dump", log, "--json").out == ""
+    assert kminilog.ok("dump", log, "--json", "--dialect", "kafka").out == ""
+    run = kminilog("dump", log, "--json")
+    assert (run.code, run.out) == (0, "")
+    assert_said(run.err, "dialect documented is assumed, not clear: no whole message of format v0")
 
 
 # ---- damage
@@ -443,7 +485,7 @@ def test_dump_kafka_format_of_an_entry_past_the_end_finds_no_offset_there(orders
 
 def test_dump_kafka_format_prints_the_known_line(kminilog, log):
     log.write_bytes(encode(KAFKA, 0, None, b"message1"))
-    out = kminilog.ok("dump", log, "--format", "kafka", "--print-data").out
+    out = dump(kminilog, log, "--format", "kafka", "--print-data").out
     assert out.splitlines() == [
         f"Dumping {log}",
         "Starting offset: 0",
@@ -468,7 +510,7 @@ def test_dump_kafka_format_names_a_torn_tail(kminilog, log):
 
 def test_dump_kafka_format_complains_on_stderr_about_a_gap(kminilog, log):
     log.write_bytes(encode(KAFKA, 0, None, b"") + encode(KAFKA, 5, None, b""))
-    run = kminilog("dump", log, "--format", "kafka")
+    run = dump(kminilog, log, "--format", "kafka")
     assert run.code == 1
     assert run.err == f"Non-secutive offsets in :{log}\n  0 is followed by 5\n"
 

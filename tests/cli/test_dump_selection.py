@@ -163,6 +163,8 @@ def test_index_entry_is_shown_with_what_the_log_has_there(orders):
                 "relative_offset": 5,
                 "index_position": 8,
                 "log_offset": 10,
+                "dialect": "documented",
+                "dialect_source": "topic",
             }
         ]
     for offset, entry in ((8, 8), (9, 8), (10, 10), (11, 10)):
@@ -214,8 +216,10 @@ def test_damage_of_an_index_holds_all_bytes_after_it(orders):
 def test_empty_file_says_so_and_is_no_json(kminilog, tmp_path, suffix, what):
     path = tmp_path / ("0" * 20 + suffix)
     path.write_bytes(b"")
-    assert kminilog.ok("dump", path).out == f"{path} is empty: no {what} yet\n"
-    assert kminilog.ok("dump", path, "--json").out == ""
+    options = ["--dialect", "documented"]
+    said = kminilog.ok("dump", path, *options).out
+    assert said == f"{path} is empty: no {what} yet\n"
+    assert kminilog.ok("dump", path, "--json", *options).out == ""
 
 
 # ---- text and colours

@@ -2,6 +2,8 @@
 
 import pytest
 
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
 from tests.support.cli.command_line import assert_one_line
 from tests.support.damage import files_of, later_message
 
@@ -42,3 +44,19 @@ def test_messages_of_a_later_format_are_never_cut_off(orders, tmp_path, magic, i
     assert f"with {lost} lost" in orders("recover", "orders-0").out
     assert orders("verify", "orders").code == 1
     assert files_of(orders.log_dir / "orders-0") == before
+
+
+def test_damage_that_is_whole_in_a_later_format_has_no_v0_fields(kminilog, tmp_path, magic):
+    log = tmp_path / f"{0:020d}.log"
+    log.write_bytes(encode(KAFKA, 0, None, b"v") + later_message(magic, 1, b"value"))
+    record = kminilog("dump", log, "--dialect", "kafka", "--json").records[1]
+    assert (record["fault"], record["offset"], record["magic"]) == ("bad-magic", 1, magic)
+    assert f"format v{magic}" in record["detail"]
+    unknown = ("crc", "attributes", "codec", "key_size", "value_size", "key", "value")
+    assert [record[name] for name in unknown] == [None] * len(unknown)
+
+
+def test_step_record_of_a_later_format_names_it(kminilog, tmp_path, magic):
+    log = tmp_path / f"{0:020d}.log"
+    log.write_bytes(later_message(magic, 0, b"value"))
+    assert_one_line(kminilog("step", "record", log), 2, f"format v{magic}; kminilog reads only")

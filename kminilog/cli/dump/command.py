@@ -2,7 +2,7 @@
 
 With `--at` or `--offset` it shows what is at one place: the findings of `verify` ask for that. The
 dialect of a `.log` is that of the option; else that of the topic whose partition directory holds
-the file; else the documented one (with --format kafka that of Kafka).
+the file; else it is seen in the bytes, and a line on stderr names it.
 
     offset 7, byte 32: size 22, crc 4b41698d, magic 0, attributes 0, key 4 bytes, value 6 bytes
     offset ?, byte 66: DAMAGED, bad-crc: crc is ...; 34 bytes left out
@@ -13,6 +13,7 @@ The words for damage are those of `verify`. Source: ours.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,15 @@ from kminilog.cli.shared.output import (
     write_lines,
     write_record,
 )
-from kminilog.cli.shared.topic_files import dialect_of, partition_of_file
+from kminilog.cli.shared.topic_files import FileDialect, dialect_of, partition_of_file
 from kminilog.errors import typed
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
-from kminilog.format.names import INDEX_SUFFIX, parse_segment_file, parse_topic_partition
+from kminilog.format.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    parse_segment_file,
+    parse_topic_partition,
+)
 from kminilog.text import BAD, QUIET, Span, StyledText, count, indented
 
 _NO_SUCH_PLACE = 1
@@ -116,7 +122,7 @@ def command(
     """Print all entries of a segment's .log or .index FILE.
 
     The dialect is that of the topic whose directory holds the file. For a file elsewhere it is
-    documented, unless --dialect says otherwise.
+    seen in the bytes; where they are not clear, --dialect decides.
     """
     path, is_kafka, selection = Path(file), line_format == "kafka", Selection(at, offset, count)
     if at is not None and offset is not None:
@@ -131,33 +137,39 @@ def command(
     if at is not None and at >= size_bytes:
         held = f"its last byte is {size_bytes - 1}" if size_bytes else "it is empty"
         raise ValueError(f"{path} has no byte {at}: {held}")
-    dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     unpacking = Unpacking(max_unpacked, warn) if deep else None
     complaints: list[str] = []
     if path.suffix == INDEX_SUFFIX and is_kafka:
         return _write_kafka(index_lines(file, complaints), complaints)
     if path.suffix == INDEX_SUFFIX:
         return _write_index(path, dialect, selection, as_json, as_hex)
+    read_as = dialect_of(path, dialect, default=KAFKA if is_kafka else DOCUMENTED)
+    # A file that is no log is refused in all formats, before anything else is said of it.
+    next(read_log(path, read_as.dialect, of_topic=partition_of_file(path) is not None), None)
+    kafka_lines = log_lines(
+        file, read_as.dialect, complaints, print_data=print_data, unpacking=unpacking
+    )
+    first_lines = [next(kafka_lines)] if is_kafka else []
+    if read_as.said:
+        warn(read_as.said)
     if is_kafka:
-        # A file that is no log is refused in all formats.
-        next(read_log(path, dialect, of_topic=partition_of_file(path) is not None), None)
-        lines = log_lines(file, dialect, complaints, print_data=print_data, unpacking=unpacking)
-        code = _write_kafka(lines, complaints)
+        code = _write_kafka(chain(first_lines, kafka_lines), complaints)
     else:
         flags = (as_json, as_hex, print_data)
-        code = _write_log(path, dialect, selection, unpacking, *flags)
+        code = _write_log(path, read_as, selection, unpacking, *flags)
     return _NOT_ALL if unpacking and unpacking.cut_count else code
 
 
 def _write_log(
     path: Path,
-    dialect: Dialect,
+    read_as: FileDialect,
     selection: Selection,
     unpacking: Unpacking | None,
     as_json: bool,
     as_hex: bool,
     print_data: bool,
 ) -> int:
+    dialect = read_as.dialect
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     of_topic = partition_of_file(path) is not None
     read = interruptible(read_log(path, dialect, unpacking=unpacking, of_topic=of_topic))
@@ -165,7 +177,7 @@ def _write_log(
     for dumped in selection.messages(iter(read), dialect, dialect.first_offset(base_offset)):
         if as_json:
             more = {"hex": dumped.data(dialect).hex()} if as_hex else {}
-            write_record(dumped.record(dialect) | more)
+            write_record(dumped.record(dialect) | read_as.record() | more)
         else:
             write_lines(message_lines(dumped, dialect, print_data=print_data, as_hex=as_hex))
         shown, damaged = True, damaged or dumped.is_damage
@@ -179,12 +191,19 @@ def _write_log(
 
 
 def _write_index(
-    path: Path, dialect: Dialect, selection: Selection, as_json: bool, as_hex: bool
+    path: Path, chosen: Dialect | None, selection: Selection, as_json: bool, as_hex: bool
 ) -> int:
+    log_path = path.with_suffix(LOG_SUFFIX)
+    read_as = None
+    if selection.is_of_one_place and log_path.is_file():
+        read_as = dialect_of(log_path, chosen)
+        if read_as.said:
+            warn(read_as.said)
     damaged = shown = False
     for record in selection.entries(iter(interruptible(read_index(path)))):
-        if selection.is_of_one_place and record["offset"] is not None:
-            record |= message_beside(path, dialect, record["position"])
+        if read_as and record["offset"] is not None:
+            record |= message_beside(path, read_as.dialect, record["position"])
+            record |= read_as.record()
         if as_hex:
             record["hex"] = index_bytes(path, record).hex()
         if as_json:

@@ -16,6 +16,7 @@ from typing import Any
 
 from kminilog.cli.dump.unpacking import Unpacking
 from kminilog.cli.shared.message_fields import damage_json, message_json
+from kminilog.cli.shared.topic_files import refuse_later_format
 from kminilog.errors import CorruptBytesError
 from kminilog.format.any_format import possible_beginnings
 from kminilog.format.dialect import Dialect
@@ -34,7 +35,6 @@ from kminilog.storage.files import open_regular, read_regular
 from kminilog.storage.segment.damage_scan import no_tail, walk
 from kminilog.storage.segment.log_file import message_at
 from kminilog.storage.segment.segment import Segment
-from kminilog.storage.segment.whole_messages import format_name, whole_messages
 from kminilog.verification.findings import FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16
@@ -216,10 +216,7 @@ def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int
 
 def _refuse_if_no_log(path: Path, size_bytes: int) -> None:
     """Raise ValueError for messages of a later format, and if the first bytes are like none."""
-    at, whole = next(whole_messages(path), (0, None))
-    if whole and (name := format_name(whole)):
-        reads = "kminilog reads only format v0, Kafka's own kafka-dump-log.sh reads this"
-        raise ValueError(f"{path}: at byte {at} stands {name}; {reads}")
+    refuse_later_format(path)
     header = _read(path, 0, KEY_START)
     if next(possible_beginnings(header), None) != 0 or header[CRC_END] != MAGIC:
         raise ValueError(f"{path}: no message in {size_bytes} bytes; is this a .log of Kafka?")

@@ -17,6 +17,7 @@ from kminilog.explain.field_layout import NUMBERS, index_fields, message_fields,
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
 from kminilog.json_fields import bytes_field
+from kminilog.storage.segment.whole_messages import decode_any, format_name
 from kminilog.text import (
     QUIET,
     Span,
@@ -61,7 +62,8 @@ def key_and_value(message: Message, width: int) -> tuple[Span | str, ...]:
 def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
     """Return the fields of bytes that should be a message, whether they are right or not.
 
-    Key and value are given if only the CRC is wrong; unknown fields are null.
+    Key and value are given if only the CRC is wrong; unknown fields are null. What is whole in
+    another format has no fields of this one, but for those at the same places.
     """
     said = {
         field.name: field.number
@@ -71,6 +73,9 @@ def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
     message = _with_right_crc(dialect, data)
     if message:
         return {**message_json(position, message), "crc": said["crc"], "valid": False}
+    whole = decode_any(data)
+    if isinstance(whole, Message) and format_name(whole):
+        said = {name: said[name] for name in ("offset", "size", "magic")}
     attributes = said.get("attributes")
     return {
         "offset": said.get("offset"),

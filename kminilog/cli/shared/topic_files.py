@@ -9,17 +9,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.output import warn
 from kminilog.errors import KMiniLogError
-from kminilog.format.dialect import Dialect
+from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.partition.reader import PartitionReader
+from kminilog.storage.segment.seen_dialect import seen_dialect
 from kminilog.storage.segment.segment import Segment
+from kminilog.storage.segment.whole_messages import format_name, whole_messages
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
 
 _SHOWN_ORPHANS = 5
@@ -175,7 +177,43 @@ def topic_of(path: Path) -> Topic | None:
     return partition and read_topic(path.absolute().parent.parent, partition.topic)
 
 
-def dialect_of(path: Path) -> Dialect | None:
-    """Return the dialect of the topic in whose partition directory a file lies; None elsewhere."""
-    topic = topic_of(path)
-    return topic.dialect if topic else None
+class FileDialect(NamedTuple):
+    """The dialect in which a `.log` is read, and who says so: JSON has both as fields.
+
+    `source` is `option`, `topic`, `bytes`, or `unclear` if the user should decide. For the last
+    two, `said` is a line for the user.
+    """
+
+    dialect: Dialect
+    source: str
+    said: str = ""
+
+    def record(self) -> dict[str, str]:
+        """Return the fields of JSON."""
+        return {"dialect": self.dialect.name, "dialect_source": self.source}
+
+
+def dialect_of(
+    path: Path, chosen: Dialect | None = None, *, default: Dialect = DOCUMENTED
+) -> FileDialect:
+    """Return the dialect of a `.log`: the one that was `chosen`; else that of the topic in whose
+    partition directory it lies; else what its bytes show. `default` is for a file without messages.
+    """
+    if chosen:
+        return FileDialect(chosen, "option")
+    if topic := topic_of(path):
+        return FileDialect(topic.dialect, "topic")
+    found = seen_dialect(path, default)
+    name = found.dialect.name
+    if found.is_clear:
+        return FileDialect(found.dialect, "bytes", f"{path}: dialect {name}: {found.seen}")
+    said = f"{path}: dialect {name} is assumed, not clear: {found.seen}; --dialect decides"
+    return FileDialect(found.dialect, "unclear", said)
+
+
+def refuse_later_format(path: Path) -> None:
+    """Raise ValueError if the first whole message of a `.log` has a format of a later Kafka."""
+    at, whole = next(whole_messages(path), (0, None))
+    if whole and (name := format_name(whole)):
+        reads = "kminilog reads only format v0, Kafka's own kafka-dump-log.sh reads this"
+        raise ValueError(f"{path}: at byte {at} stands {name}; {reads}")

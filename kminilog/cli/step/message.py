@@ -7,7 +7,8 @@ import click
 
 from kminilog.cli.shared.named_files import SegmentFile
 from kminilog.cli.shared.options import refuse_given
-from kminilog.cli.shared.topic_files import dialect_of, topic_of
+from kminilog.cli.shared.output import warn
+from kminilog.cli.shared.topic_files import dialect_of, refuse_later_format, topic_of
 from kminilog.cli.step.scene import dialect_option, scene
 from kminilog.explain.document import Document
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
@@ -56,7 +57,7 @@ def _to_bytes(text: str) -> bytes:
 @click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
-    help="Dialect of the file.  [default: that of its topic, else documented]",
+    help="Dialect of the file.  [default: that of its topic, else as its bytes show]",
 )
 def record(file: Path | None, at: int | None, dialect: str | None) -> Document:
     """Show the message in FILE, a .log, that holds BYTE; or an entry, if it is an .index.
@@ -82,7 +83,12 @@ def record(file: Path | None, at: int | None, dialect: str | None) -> Document:
     if file.suffix == INDEX_SUFFIX:
         refuse_given("dialect", "an .index has the same entries in both; name a .log")
         return of_index(file, at, topic_of(file))
-    return document(file, chosen or dialect_of(file) or DOCUMENTED, at)
+    refuse_later_format(file)
+    read_as = dialect_of(file, chosen)
+    shown = document(file, read_as.dialect, at)
+    if read_as.said:
+        warn(read_as.said)
+    return shown
 
 
 @scene(
