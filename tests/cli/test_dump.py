@@ -567,3 +567,20 @@ def test_dump_positions_are_those_of_the_file(orders):
     path = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
     positions = [record["position"] for record in orders.ok("dump", path, "--json").records]
     assert positions == message_positions(path.read_bytes())[:-1]
+
+
+@pytest.mark.parametrize("of", [DOCUMENTED, KAFKA], ids=lambda d: d.name)
+def test_step_record_without_a_topic_sees_the_dialect(kminilog, tmp_path, of):
+    log, index = tmp_path / f"{0:020d}.log", tmp_path / f"{0:020d}.index"
+    log.write_bytes(b"".join(encode(of, offset, b"k", b"text") for offset in range(5)))
+    index.write_bytes(struct.pack(">ii", 1, log.stat().st_size // 5))
+    run = kminilog("step", "record", log, "--json")
+    assert run.code == 0
+    assert_said(run.err, f"{log}: dialect {of.name}: ")
+    fields = {field["name"] for field in run.document["fields"]}
+    assert ("value-length" in fields or "value length" in fields) is of.has_value_length
+    run = kminilog("step", "record", index)
+    assert_said(run.err, f"{log}: dialect {of.name}: ")
+    assert "its message" in run.out
+    other = kminilog.ok("step", "record", index, "--dialect", of.name)
+    assert other.out == run.out

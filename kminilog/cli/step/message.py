@@ -80,12 +80,16 @@ def record(file: Path | None, at: int | None, dialect: str | None) -> Document:
             made = Path(directory, name + LOG_SUFFIX)
             made.write_bytes(data)
             return document(made, of_sample, at)
-    if file.suffix == INDEX_SUFFIX:
+    log_path = file.with_suffix(LOG_SUFFIX)
+    if file.suffix == INDEX_SUFFIX and not log_path.is_file():
         refuse_given("dialect", "an .index has the same entries in both; name a .log")
         return of_index(file, at, topic_of(file))
-    refuse_later_format(file)
-    read_as = dialect_of(file, chosen)
-    shown = document(file, read_as.dialect, at)
+    read_as = dialect_of(log_path, chosen)
+    if file.suffix == INDEX_SUFFIX:
+        shown = of_index(file, at, topic_of(file), read_as.dialect)
+    else:
+        refuse_later_format(file)
+        shown = document(file, read_as.dialect, at)
     if read_as.said:
         warn(read_as.said)
     return shown

@@ -14,13 +14,12 @@ from kminilog.explain.document import ByteRange, Document, Table, Value
 from kminilog.explain.field_layout import index_fields
 from kminilog.explain.script import Script
 from kminilog.explain.stretches import stretches
-from kminilog.format.dialect import DOCUMENTED
+from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries, is_due
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file
+from kminilog.format.names import INDEX_SUFFIX, parse_segment_file
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import read_regular, regular_status
 from kminilog.storage.segment.log_file import message_at
-from kminilog.storage.segment.seen_dialect import seen_dialect
 from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import count
@@ -34,12 +33,17 @@ STEPS = (
 _SHOWN_BYTES = 1024
 
 
-def document(path: Path, at: int | None = None, topic: Topic | None = None) -> Document:
+def document(
+    path: Path,
+    at: int | None = None,
+    topic: Topic | None = None,
+    dialect: Dialect | None = None,
+) -> Document:
     """Return the step-through for the entry that holds byte `at`; by default, the first bad one.
 
-    If all are in order, the first one. The `.log` beside it is read as `topic` says, else as
-    its bytes show, with default settings. Raises ValueError for a byte past the end, or a
-    name that is not 20 digits, and OSError.
+    If all are in order, the first one. The `.log` beside it is read in `dialect`, else as `topic`
+    says, else as one of the documented dialect with default settings. Raises ValueError for a byte
+    past the end, or a name that is not 20 digits, and OSError.
     """
     parsed = parse_segment_file(path.name)
     if parsed is None:
@@ -50,12 +54,7 @@ def document(path: Path, at: int | None = None, topic: Topic | None = None) -> D
         raise ValueError(f"{path} has no byte {at}: it has {count(len(data), 'byte')}")
     settings = topic.settings if topic else TopicSettings()
     base_offset, limit = parsed[0], settings.index_interval_bytes
-    log_path = path.with_suffix(LOG_SUFFIX)
-    dialect = DOCUMENTED  # without a .log, nothing is read in it
-    if topic:
-        dialect = topic.dialect
-    elif log_path.is_file():
-        dialect = seen_dialect(log_path).dialect
+    dialect = dialect or (topic.dialect if topic else DOCUMENTED)
     segment = Segment(path.parent, base_offset, dialect, limit)
     has_log = segment.log_path.is_file()
     told = Script(__file__, "record", STEPS, file=path.name, base_offset=base_offset)
