@@ -1,0 +1,406 @@
+"""Read a partition in a broker's log directory: find a record, read records, leave out the aborted.
+
+    find        names -> segment, .index -> a batch before the offset, and from there batch by batch
+    find_time   .timeindex -> an offset before which no record is late enough, and from there
+    read        batch after batch, across segments and formats
+    committed   the same without control records, and without those of aborted transactions
+
+The `.log` is the truth. An entry of an index only says where to begin, and counts only if a batch
+begins there. Whether a transaction was committed is read from its marker, which stands in the log
+after its records: `.txnindex` is not needed. Records of a transaction that has no marker yet end
+what a consumer sees: its first offset is the *last stable offset*.
+
+The broker may be at work. A batch that is not whole at the end of the last segment is the end of
+the log. If a file is gone, the directory is listed again. What was replicated is not known here: a
+broker's consumer would see records up to the high watermark only. Source: Kafka: UnifiedLog,
+LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp, CompletedFetch (read_committed).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.broker_files.directory import BrokerDirectory, PartitionListing, SegmentFiles
+from kminilog.broker_files.entries import RecordBatch
+from kminilog.broker_files.index_files import (
+    TimeIndexEntry,
+    parse_offset_index,
+    parse_time_index,
+)
+from kminilog.broker_files.log_file import scan_log
+from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
+from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
+from kminilog.broker_files.untouched import read_untouched
+from kminilog.errors import CorruptLogError, KMiniLogError, OffsetOutOfRangeError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import NeedMoreBytes
+from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.segment.lookup import UNTRACED, Tracer, entry_slot, segment_slot
+
+ONE_BATCH_BYTES = 1 << 14  # a window where only one batch of a usual size is needed
+
+
+class NotReadError(KMiniLogError):
+    """Records that nobody could read here, although nothing is known to be wrong with them."""
+
+    def __init__(self, path: Path, *, position: int, reason: str) -> None:
+        super().__init__(f"{path}, byte {position}: not read: {reason}")
+
+
+class StoredRecord(NamedTuple):
+    """A record, and the batch and the segment that hold it."""
+
+    segment: SegmentFiles
+    batch: RecordBatch
+    record: Record
+
+
+class FoundRecord(NamedTuple):
+    """A record, and how it was found: what was scanned goes to the end of its batch."""
+
+    stored: StoredRecord
+    index_entry: IndexEntry | None
+    time_entry: TimeIndexEntry | None
+    scanned_batches: int
+    scanned_bytes: int
+
+
+class BrokerPartition:
+    """One partition, for one thread. Raises NotInDirectoryError if the broker does not have it."""
+
+    def __init__(self, broker: BrokerDirectory, topic_partition: TopicPartition) -> None:
+        self.topic_partition = topic_partition
+        self._broker = broker
+        self.files: PartitionListing = broker.files_of(topic_partition)
+        self._log_start = broker.log_starts().get(topic_partition, 0)
+
+    def list_again(self) -> bool:
+        """List the directory; tell if the segments have changed since the last listing."""
+        before = self._base_offsets()
+        self.files = self._broker.files_of(self.topic_partition)
+        self._log_start = self._broker.log_starts().get(self.topic_partition, 0)
+        return self._base_offsets() != before
+
+    @property
+    def segments(self) -> list[SegmentFiles]:
+        """The segments of the last listing, ascending."""
+        return self.files.segments
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that counts: the first segment's name, or a greater one on record."""
+        first = self.segments[0].base_offset if self.segments else 0
+        return max(first, self._log_start)
+
+    @property
+    def log_end_offset(self) -> int:
+        """One past the last offset; damage in the last segment counts as the end.
+
+        Reads the last segment from its last index entry on.
+        """
+        while self.segments:
+            try:
+                end = self.end_of(self.segments[-1])
+            except FileNotFoundError:
+                self.list_again()
+                continue
+            if not self.list_again():  # else a roll has come between
+                return max(end, self.log_start_offset)
+        return self.log_start_offset
+
+    def end_of(self, segment: SegmentFiles) -> int:
+        """Return one past the last offset in a segment, its base offset if it is empty.
+
+        Reads from its last index entry on. Raises FileNotFoundError if it was deleted.
+        """
+        entries = offset_index(segment)
+        entry = entries[-1] if entries and _leads_to_batch(segment, entries[-1]) else None
+        end = segment.base_offset
+        for _, outcome in scan_log(segment.log_path, entry.position if entry else 0):
+            if isinstance(outcome, RecordBatch):
+                end = outcome.last_offset + 1
+        return end
+
+    # ---- search
+
+    def find(self, offset: int, tracer: Tracer = UNTRACED) -> FoundRecord:
+        """Return the record with this offset; a control record is one. `tracer` watches.
+
+        Raises OffsetOutOfRangeError if there is none, CorruptLogError for damage in its way, and
+        NotReadError if its batch cannot be decompressed here.
+        """
+        if not self.log_start_offset <= offset < self.log_end_offset:
+            raise self._out_of_range(offset)
+        tracer.begin()
+        segment = self._segment_of(offset, tracer)
+        entry = self._entry(segment, offset, tracer)
+        scanned_bytes = 0
+        batches = self._batches_from(segment, entry.position if entry else 0)
+        for scanned_batches, (stored_in, batch) in enumerate(batches, start=1):
+            scanned_bytes += batch.length_bytes
+            if batch.last_offset >= offset:
+                for stored in records_of(stored_in, batch, offset):
+                    if stored.record.offset == offset:
+                        return FoundRecord(stored, entry, None, scanned_batches, scanned_bytes)
+                break
+        raise self._out_of_range(offset, is_in_gap=True)
+
+    def find_time(self, timestamp: int) -> FoundRecord | None:
+        """Return the first record with a timestamp not below this one, in ms; None without one.
+
+        Format v0 has no timestamps. A time index is believed where it says that no record before an
+        offset is late enough. Raises as `find`.
+        """
+        while True:
+            try:
+                return self._find_time(timestamp)
+            except FileNotFoundError:
+                if not self.list_again():
+                    raise
+
+    def _find_time(self, timestamp: int) -> FoundRecord | None:
+        scanned_batches = scanned_bytes = 0
+        for segment in self.segments:
+            times = time_index(segment)
+            slot = bisect_left([entry.timestamp for entry in times], timestamp) - 1
+            time_entry = times[slot] if slot >= 0 else None
+            offset = segment.base_offset + (time_entry.relative_offset if time_entry else 0)
+            entry = self._entry(segment, offset)
+            for batch in self._batches_of(segment, entry.position if entry else 0):
+                scanned_batches += 1
+                scanned_bytes += batch.length_bytes
+                if batch.max_timestamp >= timestamp:
+                    for stored in records_of(segment, batch, self.log_start_offset):
+                        if stored.record.timestamp >= timestamp:
+                            return FoundRecord(
+                                stored, entry, time_entry, scanned_batches, scanned_bytes
+                            )
+        return None
+
+    # ---- reading
+
+    def batches(self, offset: int = 0) -> Iterator[tuple[SegmentFiles, RecordBatch]]:
+        """Yield the batches in order, from the one that holds `offset`, or the next one, on.
+
+        Ends at the end of the log. Raises CorruptLogError for damage.
+        """
+        if self.segments:
+            segment = self._segment_of(offset)
+            entry = self._entry(segment, offset)
+            for stored_in, batch in self._batches_from(segment, entry.position if entry else 0):
+                if batch.last_offset >= offset:
+                    yield stored_in, batch
+
+    def read(self, offset: int) -> Iterator[StoredRecord]:
+        """Yield the records from `offset` on, control records, too, to the end of the log.
+
+        Raises OffsetOutOfRangeError for an offset that is not between log start and log end, else
+        as `find`.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise self._out_of_range(offset)
+        for segment, batch in self.batches(offset):
+            yield from records_of(segment, batch, offset)
+
+    def _batches_from(
+        self, segment: SegmentFiles, position: int
+    ) -> Iterator[tuple[SegmentFiles, RecordBatch]]:
+        """Yield the batches from a position on, across segments. None comes twice."""
+        next_offset = 0
+        while True:
+            was_last = segment.base_offset >= self.segments[-1].base_offset
+            try:
+                for batch in self._batches_of(segment, position):
+                    position = batch.position + batch.length_bytes
+                    if batch.last_offset >= next_offset:
+                        next_offset = batch.last_offset + 1
+                        yield segment, batch
+            except FileNotFoundError:
+                if not self.list_again():
+                    raise
+                if not self.segments:
+                    return
+                segment, position = self._segment_of(next_offset), 0
+                continue
+            if was_last:
+                self.list_again()
+            following = bisect_right(self._base_offsets(), segment.base_offset)
+            if following == len(self.segments):
+                return
+            if not was_last:  # else more may have come before the roll
+                segment, position = self.segments[following], 0
+
+    def _batches_of(self, segment: SegmentFiles, position: int) -> Iterator[RecordBatch]:
+        """Yield the batches of one segment. Raises CorruptLogError for damage."""
+        for at, outcome in scan_log(segment.log_path, position):
+            if isinstance(outcome, RecordBatch):
+                yield outcome
+            elif not isinstance(outcome, NeedMoreBytes):
+                raise _damage(segment, at, outcome.detail)
+            elif segment.base_offset < self.segments[-1].base_offset:
+                # The broker may have finished it before it began the next segment.
+                _, again = next(scan_log(segment.log_path, at, ONE_BATCH_BYTES), (at, None))
+                if not isinstance(again, RecordBatch):
+                    raise _damage(segment, at, "an unfinished batch, and segments after it")
+                yield from self._batches_of(segment, at)
+
+    def _segment_of(self, offset: int, tracer: Tracer = UNTRACED) -> SegmentFiles:
+        return self.segments[segment_slot(KAFKA, self._base_offsets(), offset, tracer)]
+
+    def _entry(
+        self, segment: SegmentFiles, offset: int, tracer: Tracer = UNTRACED
+    ) -> IndexEntry | None:
+        """Return the index entry at which the way to an offset begins; None: at byte 0."""
+        entries = offset_index(segment)
+        relative_offsets = [entry.relative_offset for entry in entries]
+        slot = entry_slot(relative_offsets, offset - segment.base_offset, tracer)
+        return entries[slot] if slot >= 0 and _leads_to_batch(segment, entries[slot]) else None
+
+    def _base_offsets(self) -> list[int]:
+        return [segment.base_offset for segment in self.segments]
+
+    def _out_of_range(self, offset: int, *, is_in_gap: bool = False) -> OffsetOutOfRangeError:
+        return OffsetOutOfRangeError(
+            str(self.topic_partition),
+            offset=offset,
+            log_start_offset=self.log_start_offset,
+            log_end_offset=self.log_end_offset,
+            is_in_gap=is_in_gap,
+        )
+
+
+class CommittedRecords:
+    """The records from an offset on that a consumer with read_committed sees, and what it does not.
+
+    Iterate once; then the counts are of what was left out. `open_offset` is set if reading has
+    ended at the first record of a transaction that has neither been committed nor aborted.
+    """
+
+    def __init__(self, partition: BrokerPartition, offset: int) -> None:
+        self.aborted_count = 0
+        self.control_count = 0
+        self.open_offset: int | None = None
+        self.next_offset = offset
+        self._partition = partition
+        self._ahead: Iterator[tuple[SegmentFiles, RecordBatch]] | None = None
+        self._markers: defaultdict[int, deque[tuple[int, str]]] = defaultdict(deque)
+
+    def __iter__(self) -> Iterator[StoredRecord]:
+        start = self.next_offset
+        for segment, batch in self._partition.batches(start):
+            header = batch.fields
+            if isinstance(header, BatchHeader) and header.is_control:
+                self.control_count += _count_from(start, header)
+            elif isinstance(header, BatchHeader) and header.is_transactional:
+                fate = self._fate(header.producer_id, batch.last_offset)
+                if fate is None:
+                    self.open_offset = max(header.base_offset, start)
+                    return
+                if fate == "ABORT":
+                    self.aborted_count += _count_from(start, header)
+                else:
+                    yield from records_of(segment, batch, start)
+            else:
+                yield from records_of(segment, batch, start)
+            self.next_offset = batch.last_offset + 1
+
+    def _fate(self, producer_id: int, offset: int) -> str | None:
+        """Return ABORT or COMMIT: the producer's first marker after `offset`; None without one.
+
+        Reads ahead as far as needed; each batch once.
+        """
+        markers = self._markers[producer_id]
+        while markers and markers[0][0] < offset:
+            markers.popleft()
+        if self._ahead is None:
+            self._ahead = self._partition.batches(offset + 1)
+        while not markers:
+            segment, batch = next(self._ahead, (None, None))
+            if segment is None or batch is None:
+                return None
+            header = batch.fields
+            if isinstance(header, BatchHeader) and header.is_control:
+                for stored in records_of(segment, batch, 0):
+                    marker = control_record(stored.record)
+                    if isinstance(marker, ControlRecord) and marker.type in ("ABORT", "COMMIT"):
+                        self._markers[header.producer_id].append((batch.last_offset, marker.type))
+        return markers[0][1]
+
+
+def records_of(segment: SegmentFiles, batch: RecordBatch, offset: int) -> Iterator[StoredRecord]:
+    """Yield the records of a batch from `offset` on; raises CorruptLogError, NotReadError."""
+    for record in batch.records():
+        if isinstance(record, CorruptRecord):
+            raise _damage(segment, batch.position, record.detail)
+        if isinstance(record, NotChecked):
+            raise NotReadError(segment.log_path, position=batch.position, reason=record.reason)
+        if record.offset >= offset:
+            yield StoredRecord(segment, batch, record)
+
+
+def offset_index(segment: SegmentFiles) -> list[IndexEntry]:
+    """Return the entries of a segment's `.index`, up to the first that does not ascend."""
+    try:
+        entries = parse_offset_index(read_untouched(segment.path(".index"))).entries
+    except FileNotFoundError:
+        return []
+    before = IndexEntry(-1, 0)
+    for slot, entry in enumerate(entries):
+        if not (
+            before.relative_offset < entry.relative_offset and before.position < entry.position
+        ):
+            return entries[:slot]
+        before = entry
+    return entries
+
+
+def time_index(segment: SegmentFiles) -> list[TimeIndexEntry]:
+    """Return the entries of a segment's `.timeindex`, up to the first that does not ascend."""
+    try:
+        entries = parse_time_index(read_untouched(segment.path(".timeindex"))).entries
+    except FileNotFoundError:
+        return []
+    before = TimeIndexEntry(-1, -1)
+    for slot, entry in enumerate(entries):
+        if entry.timestamp < before.timestamp or entry.relative_offset < before.relative_offset:
+            return entries[:slot]
+        before = entry
+    return entries
+
+
+def _leads_to_batch(segment: SegmentFiles, entry: IndexEntry) -> bool:
+    """Tell if a batch begins where an entry points, and not after the entry's offset.
+
+    The entry of several batches that were appended together has the last offset in them.
+    """
+    offset = segment.base_offset + entry.relative_offset
+    batches = scan_log(segment.log_path, entry.position, ONE_BATCH_BYTES)
+    try:
+        _, batch = next(batches, (0, None))
+    except FileNotFoundError:
+        return False
+    if not isinstance(batch, RecordBatch):
+        return False
+    first_offset = batch.base_offset
+    if first_offset is None:
+        first = next(batch.records())
+        first_offset = first.offset if isinstance(first, Record) else MAX_OFFSET
+    return first_offset <= offset
+
+
+def _count_from(start: int, header: BatchHeader) -> int:
+    """Return how many records of a batch are from `start` on, without reading them."""
+    last_offset = header.base_offset + header.last_offset_delta
+    return min(header.record_count, last_offset + 1 - max(start, header.base_offset))
+
+
+def _damage(segment: SegmentFiles, position: int, reason: str) -> CorruptLogError:
+    return CorruptLogError(
+        str(segment.log_path),
+        position=position,
+        reason=reason,
+        remedy="`kminilog verify` says what is lost",
+    )
