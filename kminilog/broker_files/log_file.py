@@ -3,18 +3,29 @@
 It reads up to the file's length at the start of the call, in windows: memory stays at one window,
 or at one batch if that is larger. A broker may append or truncate meanwhile: then the last outcome
 is `NeedMoreBytes`, as at the end of a file that ends inside a batch. This module does not know
-which offset comes next. Source: Kafka: FileLogInputStream.
+which offset comes next. After damage, `walk_log` goes on with the next batch that is whole, at
+whatever byte. Source: Kafka: FileLogInputStream, which stops at the first invalid batch.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from kminilog.broker_files.entries import BatchOutcome, RecordBatch, decode_batch
+from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch, decode_batch
 from kminilog.broker_files.untouched import open_untouched
-from kminilog.format.message import NeedMoreBytes
+from kminilog.format.later_formats import possible_beginnings
+from kminilog.format.message import KEY_START, NeedMoreBytes
 
 WINDOW_BYTES = 1 << 20
+
+
+class DamagedBytes(NamedTuple):
+    """Bytes `position` to `end`, exclusive, that are no batch, and what was met at the first."""
+
+    position: int
+    end: int
+    outcome: NeedMoreBytes | CorruptBatch
 
 
 def scan_log(
@@ -44,3 +55,40 @@ def scan_log(
             position += outcome.length_bytes
     finally:
         os.close(descriptor)
+
+
+def walk_log(path: Path) -> Iterator[RecordBatch | DamagedBytes]:
+    """Yield the batches of a `.log` and the damage between them, in order, to its end.
+
+    O(bytes). Raises FileNotFoundError.
+    """
+    position: int | None = 0
+    while position is not None:
+        next_position = None
+        for at, outcome in scan_log(path, position):
+            if isinstance(outcome, RecordBatch):
+                yield outcome
+                continue
+            next_position = _next_batch(path, at + 1)
+            end = os.stat(path).st_size if next_position is None else next_position
+            yield DamagedBytes(at, end, outcome)
+        position = next_position
+
+
+def _next_batch(path: Path, position: int) -> int | None:
+    """Return where the first whole batch at or after `position` begins; None without one."""
+    descriptor = open_untouched(path)
+    try:
+        end = os.fstat(descriptor).st_size
+        for start in range(position, end, WINDOW_BYTES):
+            window = os.pread(descriptor, WINDOW_BYTES + KEY_START - 1, start)
+            for beginning in possible_beginnings(window):
+                outcome = decode_batch(window, beginning)
+                if isinstance(outcome, NeedMoreBytes) and start + beginning < end:
+                    needed_bytes = min(outcome.needed_bytes, end - start - beginning)
+                    outcome = decode_batch(os.pread(descriptor, needed_bytes, start + beginning))
+                if isinstance(outcome, RecordBatch):
+                    return start + beginning
+    finally:
+        os.close(descriptor)
+    return None

@@ -200,10 +200,14 @@ class BrokerPartition:
         Raises OffsetOutOfRangeError for an offset that is not between log start and log end, else
         as `find`.
         """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise self._out_of_range(offset)
+        self.check_is_readable(offset)
         for segment, batch in self.batches(offset):
             yield from records_of(segment, batch, offset)
+
+    def check_is_readable(self, offset: int) -> None:
+        """Raise OffsetOutOfRangeError if reading cannot begin there; it can at the log end."""
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise self._out_of_range(offset)
 
     def _batches_from(
         self, segment: SegmentFiles, position: int
@@ -275,8 +279,9 @@ class BrokerPartition:
 class CommittedRecords:
     """The records from an offset on that a consumer with read_committed sees, and what it does not.
 
-    Iterate once; then the counts are of what was left out. `open_offset` is set if reading has
-    ended at the first record of a transaction that has neither been committed nor aborted.
+    An iteration ends at the end of the log, or in front of a transaction that has neither been
+    committed nor aborted: at `open_offset`. A later one goes on from there. The counts are of what
+    was left out so far.
     """
 
     def __init__(self, partition: BrokerPartition, offset: int) -> None:
@@ -289,7 +294,7 @@ class CommittedRecords:
         self._markers: defaultdict[int, deque[tuple[int, str]]] = defaultdict(deque)
 
     def __iter__(self) -> Iterator[StoredRecord]:
-        start = self.next_offset
+        start, self.open_offset = self.next_offset, None
         for segment, batch in self._partition.batches(start):
             header = batch.fields
             if isinstance(header, BatchHeader) and header.is_control:
@@ -316,10 +321,13 @@ class CommittedRecords:
         while markers and markers[0][0] < offset:
             markers.popleft()
         if self._ahead is None:
+            self._markers.clear()
+            markers = self._markers[producer_id]
             self._ahead = self._partition.batches(offset + 1)
         while not markers:
             segment, batch = next(self._ahead, (None, None))
             if segment is None or batch is None:
+                self._ahead = None
                 return None
             header = batch.fields
             if isinstance(header, BatchHeader) and header.is_control:

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 import click
 from click.core import ParameterSource
 
+from kminilog.cli.broker_files.door import command_for
 from kminilog.cli.shared.cluster_option import CLUSTER_COMMANDS, placed
 from kminilog.cli.shared.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.shared.named_files import DirectoryName
@@ -97,6 +98,13 @@ class CommandLine(click.Group):
             return None
         command: click.Command = import_module(f"kminilog.cli.{COMMANDS[cmd_name]}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command to call: for a Kafka broker's directory, the one that reads it."""
+        name, command, words = super().resolve_command(ctx, args)
+        return name, command_for(ctx, name, words) or command, words
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.broker_files.entries import CorruptBatch, RecordBatch
-from kminilog.broker_files.log_file import scan_log
+from kminilog.broker_files.log_file import DamagedBytes, scan_log, walk_log
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import NeedMoreBytes, encode
 
@@ -54,3 +54,16 @@ def test_scan_ends_at_damage(log: Path) -> None:
 def test_scan_of_an_empty_file_gives_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.log").touch()
     assert list(scan_log(tmp_path / "a.log")) == []
+
+
+def test_walk_goes_on_after_damage(log: Path) -> None:
+    damaged = bytearray(log.read_bytes())
+    damaged[STARTS[3] - 1] ^= 1  # the last byte of 2
+    damaged[STARTS[5] + 8 : STARTS[5] + 12] = bytes(4)  # the size of 5
+    log.write_bytes(damaged[:-1])
+    walked = list(walk_log(log))
+    offsets = [each.last_offset for each in walked if isinstance(each, RecordBatch)]
+    assert offsets == [offset for offset in range(19) if offset not in (2, 5)]
+    damage = [each[:2] for each in walked if isinstance(each, DamagedBytes)]
+    size = len(damaged) - 1
+    assert damage == [(STARTS[2], STARTS[3]), (STARTS[5], STARTS[6]), (STARTS[19], size)]

@@ -61,7 +61,8 @@ _OTHER_WORDS = {
 _MOST_STREAMS = 100
 
 
-def _to_start(text: str) -> int | str:
+def to_start(text: str) -> int | str:
+    """Return where to start: an offset, earliest or latest."""
     if text in (EARLIEST, LATEST):
         return text
     if text in _OTHER_WORDS:
@@ -91,7 +92,7 @@ def _to_format(text: str) -> str:
     "--offset",
     "start",
     default=EARLIEST,
-    type=_to_start,
+    type=to_start,
     metavar="N|earliest|latest",
     help="Offset to start at. A number needs --partition, unless the topic has only one.",
 )

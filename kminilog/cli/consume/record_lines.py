@@ -10,9 +10,10 @@ A null key or value is written as `null` in all forms of text. Source: kcat (-f)
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NoReturn
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 from kminilog.cli.shared.options import unescaped
 from kminilog.cli.shared.output import write_bytes, write_record
@@ -21,11 +22,13 @@ from kminilog.json_fields import bytes_field
 from kminilog.text import printable_bytes
 
 WriteRecord = Callable[[ConsumerRecord], None]
-Part = Callable[[ConsumerRecord], bytes]
+Part = Callable[[Any], bytes]
+Letters = Mapping[str, Part]
 
 _TOKEN = re.compile(r"%(.?)|([^%]+)", re.DOTALL)
 _NOT_STORED = {"T": "time", "h": "headers"}
 _NULL = b"null"
+_NO_MORE: Letters = MappingProxyType({})
 
 
 def json_writer() -> WriteRecord:
@@ -44,17 +47,22 @@ def text_writer(*, has_key: bool, is_escaping: bool) -> WriteRecord:
     return write
 
 
-def format_writer(text: str, *, is_escaping: bool) -> WriteRecord:
-    """Return a function that writes a record in this format; ValueError for a wrong one."""
-    parts = _parts(text, _shown(is_escaping))
+def format_writer(
+    text: str, *, is_escaping: bool, more: Letters = _NO_MORE
+) -> Callable[[Any], None]:
+    """Return a function that writes a record in this format; ValueError for a wrong one.
 
-    def write(record: ConsumerRecord) -> None:
+    `more` are letters for what other records have.
+    """
+    parts = _parts(text, _shown(is_escaping), more)
+
+    def write(record: Any) -> None:
         write_bytes(b"".join(part(record) for part in parts), end=b"")
 
     return write
 
 
-def check_format(text: str) -> str:
+def check_format(text: str, more: Letters = _NO_MORE) -> str:
     r"""Return a format as it is; ValueError if it is none.
 
     >>> check_format("%k: %s\\n")
@@ -64,11 +72,11 @@ def check_format(text: str) -> str:
     ...
     ValueError: %T: messages have no time in this format (version 0)
     """
-    _parts(text, _shown(False))
+    _parts(text, _shown(False), more)
     return text
 
 
-def _parts(text: str, shown: Callable[[bytes | None], bytes]) -> list[Part]:
+def _parts(text: str, shown: Callable[[bytes | None], bytes], more: Letters) -> list[Part]:
     if not text:
         raise ValueError("it is empty: write letters such as '%k: %s\\n'")
     letters: dict[str, Part] = {
@@ -80,6 +88,7 @@ def _parts(text: str, shown: Callable[[bytes | None], bytes]) -> list[Part]:
         "K": lambda record: b"%d" % _length(record.key),
         "S": lambda record: b"%d" % _length(record.value),
         "R": lambda record: _length(record.value).to_bytes(4, "big", signed=True),
+        **more,
     }
     parts: list[Part] = []
     for token in _TOKEN.finditer(text):

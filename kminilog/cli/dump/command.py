@@ -257,7 +257,7 @@ def message_lines(
     if message is None:
         yield _damage(record)
     else:
-        yield _message(record)
+        yield message_line(record)
         if print_data:
             yield StyledText(_INDENT, *key_and_value(message, width() - len(_INDENT)))
     if as_hex:
@@ -302,7 +302,8 @@ def _entry(record: dict[str, Any]) -> Iterator[str]:
         yield StyledText("    in the .log: ", Span(said, BAD if _leads_astray(record) else ""))
 
 
-def _message(record: dict[str, Any]) -> StyledText:
+def message_line(record: dict[str, Any]) -> StyledText:
+    """Return a message, given as JSON, in one line, without key and value."""
     inside = ", inside a compressed one" if record.get("deep") else ""
     codec = f", compressed with {record['codec']}" if record["codec"] != "none" else ""
     return StyledText(

@@ -8,7 +8,7 @@ damaged bytes, too, as far as their lengths are possible. Source: ours.
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 from zlib import crc32
 
 from kminilog.cli.shared.output import width
@@ -33,6 +33,15 @@ _LINE_COLUMNS = 80  # which as many bytes need; a narrower terminal shows half a
 _TEXTS = ("key", "value")
 
 
+class KeyAndValue(Protocol):
+    """A message or a record, of whatever format."""
+
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+
+
 def message_json(position: int, message: Message) -> dict[str, Any]:
     """Return a message as `dump --json` prints it."""
     return {
@@ -51,7 +60,7 @@ def message_json(position: int, message: Message) -> dict[str, Any]:
     }
 
 
-def key_and_value(message: Message, width: int) -> tuple[Span | str, ...]:
+def key_and_value(message: KeyAndValue, width: int) -> tuple[Span | str, ...]:
     """Return the parts of a line of so many columns: key and value, cut if they are too long."""
     names = ("key ", ", value ")
     room = width - sum(map(len, names))

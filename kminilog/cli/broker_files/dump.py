@@ -1,0 +1,290 @@
+"""`dump` of a Kafka broker's files: batches and records, entries of indexes, damage included.
+
+    offsets 0..3, byte 0: size 215, crc 028a3341, magic 2, attributes 0, 4 records, max time …
+        offset 0, 2023-11-14T22:13:20.000Z, key "k", value "v", headers a="1"
+
+A message of format v0 or v1 has the line that `dump` gives it elsewhere. Source: ours; Kafka:
+DumpLogSegments.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import dropwhile, islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.broker_files.checkpoints import parse_leader_epochs, parse_producer_snapshot
+from kminilog.broker_files.codecs import MAX_DECOMPRESSED_BYTES
+from kminilog.broker_files.directory import BrokerDirectory
+from kminilog.broker_files.entries import CorruptBatch, RecordBatch
+from kminilog.broker_files.index_files import (
+    parse_offset_index,
+    parse_time_index,
+    parse_transaction_index,
+)
+from kminilog.broker_files.log_file import DamagedBytes, walk_log
+from kminilog.broker_files.message_set import LegacyMessage
+from kminilog.broker_files.record import CorruptRecord, NotChecked, Record, RecordOutcome
+from kminilog.broker_files.untouched import read_untouched
+from kminilog.cli.broker_files.fields import batch_json, record_json, record_parts, time_text
+from kminilog.cli.dump.command import message_line
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.options import example, json_option, to_topic_partition
+from kminilog.cli.shared.output import warn, width, write_line, write_record
+from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.text import BAD, DOUBTFUL, QUIET, Span, StyledText, count
+
+_NO_SUCH_PLACE = 1
+_CODES: dict[type, int] = {CorruptRecord: 1, NotChecked: 2}
+_INDENT = "    "
+Walked = RecordBatch | DamagedBytes
+
+
+def _selected(
+    walked: Iterable[Walked], at: int | None, offset: int | None, most: int | None
+) -> Iterator[Walked]:
+    """Yield what is asked for, from a byte or an offset on; one, if only a place is named."""
+
+    def is_before(each: Walked) -> bool:
+        end = each.end if isinstance(each, DamagedBytes) else each.position + each.length_bytes
+        if at is not None:
+            return end <= at
+        if offset is None:
+            return False
+        return isinstance(each, DamagedBytes) or each.last_offset < offset
+
+    is_place = at is not None or offset is not None
+    return islice(dropwhile(is_before, walked), most or (1 if is_place else None))
+
+
+@click.command("dump", epilog=example("kminilog dump orders-0 --print-data"))
+@click.argument("where", metavar="FILE|TOPIC-P")
+@click.option(
+    "--at", type=click.IntRange(min=0), metavar="BYTE", help="Print only what holds this byte."
+)
+@click.option(
+    "--offset",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Print only the batch that holds this offset, or the next one.",
+)
+@click.option(
+    "--count",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print N batches, from --at or --offset on, or from the beginning.",
+)
+@click.option("--deep", is_flag=True, help="Print the records in place of batches, as JSON.")
+@click.option(
+    "--max-unpacked",
+    type=click.IntRange(min=0),
+    default=MAX_DECOMPRESSED_BYTES,
+    metavar="BYTES",
+    help="Limit on the decompressed size of one batch.",
+)
+@click.option("--print-data", is_flag=True, help="Print the records below each batch.")
+@json_option
+@click.pass_obj
+def command(
+    path: Path,
+    where: str,
+    at: int | None,
+    offset: int | None,
+    most: int | None,
+    deep: bool,
+    max_unpacked: int,
+    print_data: bool,
+    as_json: bool,
+) -> int:
+    """Print the batches of a Kafka broker's FILE, or of all segments of TOPIC-P.
+
+    FILE is a .log of whatever format, an .index, .timeindex, .txnindex or .snapshot, or a
+    leader-epoch-checkpoint. Nothing is written there.
+    """
+    if at is not None and offset is not None:
+        raise click.UsageError("--at and --offset both name a place: give one of them")
+    files = [Path(where)]
+    if not files[0].is_file():
+        partition = to_topic_partition(where)
+        files = [one.log_path for one in BrokerDirectory(path).files_of(partition).segments]
+        if at is not None:
+            raise click.UsageError("--at is a byte of one file: name the file")
+    elif files[0].suffix != LOG_SUFFIX:
+        return _write_rows(files[0], as_json)
+    walked = _selected((each for file in files for each in walk_log(file)), at, offset, most)
+    limit_bytes = max_unpacked if deep or print_data else None
+    code, is_empty = 0, True
+    for each in interruptible(walked):
+        code = max(code, _write(each, limit_bytes, as_json=as_json, deep=deep))
+        is_empty = False
+    if is_empty and (at is not None or offset is not None):
+        warn(f"{where}: no batch holds {f'byte {at}' if at is not None else f'offset {offset}'}")
+        return _NO_SUCH_PLACE
+    return code
+
+
+def _write(each: Walked, limit_bytes: int | None, *, as_json: bool, deep: bool) -> int:
+    """Write a batch, its records if there is a limit on their bytes, or damage; return the code."""
+    if isinstance(each, DamagedBytes):
+        write_record(_damage_json(each)) if as_json else write_line(_damage(each))
+        return 1
+    if not as_json:
+        write_line(batch_line(each))
+    elif not deep:
+        write_record(batch_json(each))
+    code = 0
+    for record in interruptible(each.records(limit_bytes)) if limit_bytes is not None else ():
+        code = max(code, 0 if isinstance(record, Record) else _CODES[type(record)])
+        if as_json and (deep or code):
+            write_record(_outcome_json(each, record))
+        elif not as_json:
+            write_line(_record_line(each, record))
+    return code
+
+
+def _outcome_json(batch: RecordBatch, record: RecordOutcome) -> dict[str, Any]:
+    if isinstance(record, Record):
+        return record_json(batch, record)
+    place = {"position": batch.position, "valid": False}
+    if isinstance(record, CorruptRecord):
+        return {**place, "fault": "bad-records", "detail": record.detail}
+    return {**place, "valid": None, "detail": record.reason}
+
+
+def _record_line(batch: RecordBatch, record: RecordOutcome) -> StyledText:
+    if isinstance(record, CorruptRecord):
+        return StyledText(_INDENT, Span(f"DAMAGED, bad-records: {record.detail}", BAD))
+    if isinstance(record, NotChecked):
+        return StyledText(_INDENT, Span(f"not read: {record.reason}", DOUBTFUL))
+    if isinstance(batch.fields, LegacyMessage) and batch.codec == "none":
+        return StyledText(_INDENT, *record_parts(batch, record, width() - len(_INDENT)))
+    where = f"offset {record.offset}"
+    room = width() - len(_INDENT) - len(where) - 2
+    return StyledText(_INDENT, Span(where, "offset"), ", ", *record_parts(batch, record, room))
+
+
+def batch_line(batch: RecordBatch) -> StyledText:
+    """Return a batch as one line; a message of format v0 as `dump` writes it elsewhere."""
+    header = batch.fields
+    if isinstance(header, LegacyMessage):
+        time = f", {time_text(header.timestamp)}" if header.magic else ""
+        return StyledText(*message_line(batch_json(batch)).parts, time)
+    of_producer = (
+        f", producer {header.producer_id} epoch {header.producer_epoch} "
+        f"sequence {header.base_sequence}"
+    )
+    said = [
+        count(header.record_count, "record"),
+        f"{header.timestamp_type} up to {time_text(header.max_timestamp)}",
+        f"leader epoch {header.partition_leader_epoch}",
+    ]
+    return StyledText(
+        Span(f"offsets {header.base_offset}..{batch.last_offset}", "offset"),
+        f", byte {batch.position}: ",
+        Span(f"size {header.length}", "size"),
+        ", ",
+        Span(f"crc {header.crc:08x}", "crc"),
+        ", ",
+        Span(f"magic {header.magic}", "magic"),
+        ", ",
+        Span(f"attributes {header.attributes}", "attributes"),
+        ", ",
+        ", ".join(said),
+        of_producer if header.producer_id >= 0 else "",
+        ", transactional" if header.is_transactional else "",
+        ", control" if header.is_control else "",
+        Span(f", compressed with {batch.codec}" if batch.codec != "none" else "", QUIET),
+    )
+
+
+# ---- damage
+
+
+def _damage_json(damage: DamagedBytes) -> dict[str, Any]:
+    fault, detail = _fault(damage)
+    outcome = damage.outcome
+    return {
+        "offset": outcome.offset if isinstance(outcome, CorruptBatch) else None,
+        "position": damage.position,
+        "valid": False,
+        "fault": fault,
+        "detail": detail,
+        "skipped_bytes": damage.end - damage.position,
+    }
+
+
+def _damage(damage: DamagedBytes) -> StyledText:
+    fault, detail = _fault(damage)
+    said = Span(f"DAMAGED, {fault}: {detail}", BAD)
+    left_out = count(damage.end - damage.position, "byte")
+    return StyledText(f"byte {damage.position}: ", said, f"; {left_out} left out")
+
+
+def _fault(damage: DamagedBytes) -> tuple[str, str]:
+    """Return the class of the damage, in the words of `verify`, and what is wrong."""
+    if isinstance(damage.outcome, CorruptBatch):
+        return str(damage.outcome.fault), damage.outcome.detail
+    here = damage.end - damage.position
+    return "torn-tail", f"{damage.outcome.needed_bytes} bytes are needed, {here} are there"
+
+
+# ---- other files
+
+
+def _write_rows(path: Path, as_json: bool) -> int:
+    """Write what stands in a file that is no `.log`; return the exit code."""
+    data = read_untouched(path)
+    rows, rest = _rows(path, data)
+    for row in interruptible(rows):
+        if as_json:
+            write_record(row)
+        else:
+            write_line(
+                ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in row.items())
+            )
+    if rest:
+        warn(f"{path}: DAMAGED: {count(rest, 'byte')} at the end, less than an entry")
+    return int(rest > 0)
+
+
+def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
+    """Return the entries of a file, and how many bytes at its end are none.
+
+    Raises ValueError for damage, and for a file that is none of these.
+    """
+    base_offset, _ = parse_segment_file(path.stem + LOG_SUFFIX) or (0, "")
+    if path.suffix == ".index":
+        positions = parse_offset_index(data)
+        rows = [
+            {
+                "offset": base_offset + one.relative_offset,
+                "position": one.position,
+                "relative_offset": one.relative_offset,
+            }
+            for one in positions.entries
+        ]
+        return rows, positions.torn_bytes
+    if path.suffix == ".timeindex":
+        times = parse_time_index(data)
+        rows = [
+            {
+                "timestamp": one.timestamp,
+                "offset": base_offset + one.relative_offset,
+                "relative_offset": one.relative_offset,
+            }
+            for one in times.entries
+        ]
+        return rows, times.torn_bytes
+    if path.suffix == ".txnindex":
+        aborted = parse_transaction_index(data)
+        return [one._asdict() for one in aborted.entries], aborted.torn_bytes
+    try:
+        if path.suffix == ".snapshot":
+            return [one._asdict() for one in parse_producer_snapshot(data)], 0
+        if path.name == "leader-epoch-checkpoint":
+            return [one._asdict() for one in parse_leader_epochs(data)], 0
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    raise ValueError(f"{path}: dump reads no such file; `kminilog ls` says what it is")

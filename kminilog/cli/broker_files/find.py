@@ -1,0 +1,116 @@
+"""`find` in a Kafka broker's log directory: one record, by its offset or by a time."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.broker_files.directory import BrokerDirectory
+from kminilog.broker_files.partition import BrokerPartition, FoundRecord
+from kminilog.cli.broker_files.fields import record_json, record_parts, time_text
+from kminilog.cli.find import NegativeOffset
+from kminilog.cli.shared.options import example, json_option, to_offset, to_topic_partition
+from kminilog.cli.shared.output import show, warn, width
+from kminilog.explain.recorded_search import Trace
+from kminilog.format.names import TopicPartition, segment_name
+from kminilog.storage.segment.lookup import ENTRIES, NAMES
+from kminilog.text import Span, StyledText, columns
+
+_NONE_FOUND = 1
+_INDENT = "    "
+
+
+def to_time(text: str) -> int:
+    """Return milliseconds since 1970; a time without a zone is UTC."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        what = "write milliseconds since 1970, or a time like 2026-01-31T12:00:00Z"
+        raise click.BadParameter(f"{text!r} is no time: {what}") from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+@click.command("find", cls=NegativeOffset, epilog=example("kminilog find orders-0 7"))
+@click.argument("partition", metavar="TOPIC-P", type=to_topic_partition)
+@click.argument("offset", required=False, type=to_offset)
+@click.option(
+    "--time",
+    "timestamp",
+    type=to_time,
+    metavar="MS|ISO",
+    help="Find the first record with this timestamp or a later one.",
+)
+@json_option
+@click.pass_obj
+def command(
+    path: Path, partition: TopicPartition, offset: int | None, timestamp: int | None, as_json: bool
+) -> int:
+    """Find the record with OFFSET in TOPIC-P, or by --time, in a Kafka broker's directory.
+
+    Nothing is written there.
+    """
+    if (offset is None) == (timestamp is None):
+        raise click.UsageError("give an OFFSET, or a time with --time")
+    reader, trace = BrokerPartition(BrokerDirectory(path), partition), Trace()
+    found = (
+        reader.find_time(timestamp) if timestamp is not None else reader.find(offset or 0, trace)
+    )
+    if found is None:
+        at = time_text(timestamp or 0)
+        warn(f"{partition}: no record has a timestamp of {at} or later; format v0 stores none")
+        return _NONE_FOUND
+    show(_found_json(partition, found, trace), as_json, lambda _: found_lines(partition, found))
+    return 0
+
+
+def _found_json(partition: TopicPartition, found: FoundRecord, trace: Trace) -> dict[str, Any]:
+    segment, batch, record = found.stored
+    entry, time_entry = found.index_entry, found.time_entry
+    entries_probed = trace.probes(ENTRIES)
+    of_time = {
+        "time_index_entry": time_entry
+        and {
+            "timestamp": time_entry.timestamp,
+            "offset": segment.base_offset + time_entry.relative_offset,
+        }
+    }
+    return {
+        **partition._asdict(),
+        "offset": record.offset,
+        "segment": segment.name,
+        "segments_probed": [segment_name(probe.value) for probe in trace.probes(NAMES)],
+        "index_entry": entry
+        and {
+            "offset": segment.base_offset + entry.relative_offset,
+            "position": entry.position,
+            "relative_offset": entry.relative_offset,
+        },
+        "index_probes": len(entries_probed),
+        "index_offsets_probed": [segment.base_offset + probe.value for probe in entries_probed],
+        "scanned_messages": found.scanned_batches,
+        "scanned_bytes": found.scanned_bytes,
+        "position": batch.position,
+        **of_time,
+        "message": record_json(batch, record),
+    }
+
+
+def found_lines(partition: TopicPartition, found: FoundRecord) -> list[str]:
+    """Return the place of a record and the record: as one line, or as two if it is long."""
+    segment, batch, record = found.stored
+    place = (
+        f"{partition}/{segment.log_path.name}, ",
+        Span(f"offset {record.offset}", "offset"),
+        f", byte {batch.position}:",
+    )
+    line = StyledText(*place, " ", *record_parts(batch, record, width()))
+    if columns(line) <= width():
+        return [line]
+    return [
+        StyledText(*place),
+        StyledText(_INDENT, *record_parts(batch, record, width() - len(_INDENT))),
+    ]
