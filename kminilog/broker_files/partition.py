@@ -74,15 +74,17 @@ class BrokerPartition:
     def __init__(self, broker: BrokerDirectory, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
         self._broker = broker
-        self.files: PartitionListing = broker.files_of(topic_partition)
-        self._log_start = broker.log_starts().get(topic_partition, 0)
+        self.files: PartitionListing
+        self._base_offsets: list[int] = []
+        self.list_again()
 
     def list_again(self) -> bool:
         """List the directory; tell if the segments have changed since the last listing."""
-        before = self._base_offsets()
+        before = self._base_offsets
         self.files = self._broker.files_of(self.topic_partition)
+        self._base_offsets = [segment.base_offset for segment in self.segments]
         self._log_start = self._broker.log_starts().get(self.topic_partition, 0)
-        return self._base_offsets() != before
+        return self._base_offsets != before
 
     @property
     def segments(self) -> list[SegmentFiles]:
@@ -231,7 +233,7 @@ class BrokerPartition:
                 continue
             if was_last:
                 self.list_again()
-            following = bisect_right(self._base_offsets(), segment.base_offset)
+            following = bisect_right(self._base_offsets, segment.base_offset)
             if following == len(self.segments):
                 return
             if not was_last:  # else more may have come before the roll
@@ -252,7 +254,7 @@ class BrokerPartition:
                 yield from self._batches_of(segment, at)
 
     def _segment_of(self, offset: int, tracer: Tracer = UNTRACED) -> SegmentFiles:
-        return self.segments[segment_slot(KAFKA, self._base_offsets(), offset, tracer)]
+        return self.segments[segment_slot(KAFKA, self._base_offsets, offset, tracer)]
 
     def _entry(
         self, segment: SegmentFiles, offset: int, tracer: Tracer = UNTRACED
@@ -262,9 +264,6 @@ class BrokerPartition:
         relative_offsets = [entry.relative_offset for entry in entries]
         slot = entry_slot(relative_offsets, offset - segment.base_offset, tracer)
         return entries[slot] if slot >= 0 and _leads_to_batch(segment, entries[slot]) else None
-
-    def _base_offsets(self) -> list[int]:
-        return [segment.base_offset for segment in self.segments]
 
     def _out_of_range(self, offset: int, *, is_in_gap: bool = False) -> OffsetOutOfRangeError:
         return OffsetOutOfRangeError(

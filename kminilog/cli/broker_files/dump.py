@@ -7,7 +7,8 @@ A message of format v0 or v1 has the line that `dump` gives it elsewhere. Source
 DumpLogSegments.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from kminilog.broker_files.codecs import MAX_DECOMPRESSED_BYTES
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.entries import CorruptBatch, RecordBatch
 from kminilog.broker_files.index_files import (
+    IndexContents,
     parse_offset_index,
     parse_time_index,
     parse_transaction_index,
@@ -28,17 +30,23 @@ from kminilog.broker_files.message_set import LegacyMessage
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record, RecordOutcome
 from kminilog.broker_files.untouched import read_untouched
 from kminilog.cli.broker_files.fields import batch_json, record_json, record_parts, time_text
-from kminilog.cli.dump.command import message_line
+from kminilog.cli.dump.command import entry_lines, message_line
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option, to_topic_partition
-from kminilog.cli.shared.output import warn, width, write_line, write_record
-from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.cli.shared.output import warn, width, write_line, write_lines, write_record
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file
 from kminilog.text import BAD, DOUBTFUL, QUIET, Span, StyledText, count
 
 _NO_SUCH_PLACE = 1
 _CODES: dict[type, int] = {CorruptRecord: 1, NotChecked: 2}
 _INDENT = "    "
 Walked = RecordBatch | DamagedBytes
+_INDEXES: dict[str, tuple[Callable[[bytes], IndexContents[Any]], int]] = {
+    INDEX_SUFFIX: (parse_offset_index, 8),
+    ".timeindex": (parse_time_index, 12),
+    ".txnindex": (parse_transaction_index, 34),
+}
+"""How the entries of an index are read, and how many bytes each has."""
 
 
 def _selected(
@@ -113,7 +121,7 @@ def command(
             raise click.UsageError("--at is a byte of one file: name the file")
     elif files[0].suffix != LOG_SUFFIX:
         return _write_rows(files[0], as_json)
-    walked = _selected((each for file in files for each in walk_log(file)), at, offset, most)
+    walked = _selected(_walk(files), at, offset, most)
     limit_bytes = max_unpacked if deep or print_data else None
     code, is_empty = 0, True
     for each in interruptible(walked):
@@ -123,6 +131,13 @@ def command(
         warn(f"{where}: no batch holds {f'byte {at}' if at is not None else f'offset {offset}'}")
         return _NO_SUCH_PLACE
     return code
+
+
+def _walk(files: list[Path]) -> Iterator[Walked]:
+    """Yield what stands in these files; one that the broker deletes meanwhile is left out."""
+    for file in files:
+        with suppress(FileNotFoundError):
+            yield from walk_log(file)
 
 
 def _write(each: Walked, limit_bytes: int | None, *, as_json: bool, deep: bool) -> int:
@@ -235,18 +250,18 @@ def _fault(damage: DamagedBytes) -> tuple[str, str]:
 
 def _write_rows(path: Path, as_json: bool) -> int:
     """Write what stands in a file that is no `.log`; return the exit code."""
-    data = read_untouched(path)
-    rows, rest = _rows(path, data)
+    rows, torn_bytes = _rows(path, read_untouched(path))
     for row in interruptible(rows):
         if as_json:
             write_record(row)
+        elif path.suffix == INDEX_SUFFIX:
+            write_lines(entry_lines(row))
         else:
-            write_line(
-                ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in row.items())
-            )
-    if rest:
-        warn(f"{path}: DAMAGED: {count(rest, 'byte')} at the end, less than an entry")
-    return int(rest > 0)
+            words = (f"{name.replace('_', ' ')} {number}" for name, number in row.items())
+            write_line(", ".join(words))
+    if torn_bytes:
+        warn(f"{path}: DAMAGED: {count(torn_bytes, 'byte')} at the end, less than an entry")
+    return int(torn_bytes > 0)
 
 
 def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -254,32 +269,6 @@ def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
 
     Raises ValueError for damage, and for a file that is none of these.
     """
-    base_offset, _ = parse_segment_file(path.stem + LOG_SUFFIX) or (0, "")
-    if path.suffix == ".index":
-        positions = parse_offset_index(data)
-        rows = [
-            {
-                "offset": base_offset + one.relative_offset,
-                "position": one.position,
-                "relative_offset": one.relative_offset,
-            }
-            for one in positions.entries
-        ]
-        return rows, positions.torn_bytes
-    if path.suffix == ".timeindex":
-        times = parse_time_index(data)
-        rows = [
-            {
-                "timestamp": one.timestamp,
-                "offset": base_offset + one.relative_offset,
-                "relative_offset": one.relative_offset,
-            }
-            for one in times.entries
-        ]
-        return rows, times.torn_bytes
-    if path.suffix == ".txnindex":
-        aborted = parse_transaction_index(data)
-        return [one._asdict() for one in aborted.entries], aborted.torn_bytes
     try:
         if path.suffix == ".snapshot":
             return [one._asdict() for one in parse_producer_snapshot(data)], 0
@@ -287,4 +276,15 @@ def _rows(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
             return [one._asdict() for one in parse_leader_epochs(data)], 0
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    raise ValueError(f"{path}: dump reads no such file; `kminilog ls` says what it is")
+    if path.suffix not in _INDEXES:
+        raise ValueError(f"{path}: dump reads no such file; `kminilog ls` says what it is")
+    parse, entry_bytes = _INDEXES[path.suffix]
+    base_offset, _ = parse_segment_file(path.stem + LOG_SUFFIX) or (0, "")
+    found = parse(data)
+    rows = []
+    for number, entry in enumerate(found.entries):
+        row = entry._asdict()
+        if "relative_offset" in row:
+            row["offset"] = base_offset + row["relative_offset"]
+        rows.append({**row, "index_position": number * entry_bytes})
+    return rows, found.torn_bytes
