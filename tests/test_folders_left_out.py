@@ -101,6 +101,11 @@ def test_without_the_course_every_tool_of_the_engine_works(without):
         assert f"\n  {command} " not in listed
 
 
+def test_without_the_files_of_brokers_all_else_works(without):
+    python = without("broker_files", "cli/broker_files")
+    assert failed(python, (*TOOLS, *OF_JOBS)) == {}
+
+
 def test_without_jobs_all_works_but_ingest_and_verify(without):
     python = without("jobs")
     assert failed(python, TOOLS) == {}

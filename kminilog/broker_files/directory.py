@@ -31,9 +31,9 @@ from kminilog.format.names import (
 )
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import LOG_START_FILE, known_offsets, parse_checkpoint
+from kminilog.storage.log_dir.log_dir import BROKER_FILE
 from kminilog.storage.topics import TOPIC_SUFFIX
 
-META_FILE = "meta.properties"
 SEGMENT_SUFFIXES = (LOG_SUFFIX, ".index", ".timeindex", ".txnindex", ".snapshot")
 NOT_SERVED = {
     "-future": "a copy that is on its way to this disk",
@@ -41,7 +41,7 @@ NOT_SERVED = {
     "-stray": "a partition that is not assigned to this broker",
 }
 _KNOWN_FILES = {
-    META_FILE: "ids of the cluster and of the broker",
+    BROKER_FILE: "ids of the cluster and of the broker",
     "leader-epoch-checkpoint": "which leader wrote from which offset on",
     "partition.metadata": "the id of the topic",
     "remote_log_snapshot": "which segments are in remote storage",
@@ -146,7 +146,7 @@ def is_broker_directory(path: Path) -> bool:
     ]
     if CHANGES_FILE in names or any(one.topic + TOPIC_SUFFIX in names for one in partitions):
         return False
-    return META_FILE in names or any(_has_segments(path / str(one)) for one in partitions)
+    return BROKER_FILE in names or any(_has_segments(path / str(one)) for one in partitions)
 
 
 def broker_directory_of(file: Path) -> Path | None:

@@ -7,7 +7,6 @@ that search costs one read of the partitions; if the user names a topic, of all 
 because the topic does not know its partitioner. Source: ours.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from kminilog.cli.shared.cluster_option import broker_of, topics_at
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.message_fields import key_and_value, message_json
 from kminilog.cli.shared.options import (
+    NegativeOffset,
     allow_gaps_option,
     example,
     json_option,
@@ -50,23 +50,6 @@ from kminilog.text import Span, StyledText, columns, count, shown
 
 _READ_BYTES = 2**20
 _INDENT = "    "
-
-
-class NegativeOffset(click.Command):
-    """A command that takes a negative number for an argument, not for an option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, negative numbers last: they are refused for what they are."""
-        before = ["", *args]
-        numbers = [
-            place
-            for place, word in enumerate(args)
-            if re.fullmatch(r"-[0-9]+", word) and before[place] != "--key"
-        ]
-        if numbers and "--" not in args:
-            others = [word for place, word in enumerate(args) if place not in numbers]
-            args = [*others, "--", *(args[place] for place in numbers)]
-        return super().parse_args(ctx, args)
 
 
 @click.command(

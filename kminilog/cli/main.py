@@ -25,7 +25,6 @@ from typing import Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from kminilog.cli.broker_files.door import command_for
 from kminilog.cli.shared.cluster_option import CLUSTER_COMMANDS, placed
 from kminilog.cli.shared.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.shared.named_files import DirectoryName
@@ -104,7 +103,10 @@ class CommandLine(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command to call: for a Kafka broker's directory, the one that reads it."""
         name, command, words = super().resolve_command(ctx, args)
-        return name, command_for(ctx, name, words) or command, words
+        if find_spec("kminilog.cli.broker_files"):
+            door = import_module("kminilog.cli.broker_files.door")
+            command = door.command_for(ctx, name, words) or command
+        return name, command, words
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any

@@ -178,6 +178,7 @@ def test_ls_html_is_a_page_of_segments_and_other_files(kafka: CommandLine) -> No
 
 
 def test_output_file_in_a_brokers_directory_is_refused(kafka: CommandLine) -> None:
+    (kafka.log_dir / "log-start-offset-checkpoint").unlink()
     for place in (kafka.log_dir, kafka.log_dir / "mixed-0"):
         assert kafka("ls", "--html", place / "out.html").code == 2
         assert not (place / "out.html").exists()

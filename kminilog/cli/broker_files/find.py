@@ -9,8 +9,13 @@ import click
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.partition import BrokerPartition, FoundRecord
 from kminilog.cli.broker_files.fields import record_json, record_parts, time_text
-from kminilog.cli.find import NegativeOffset
-from kminilog.cli.shared.options import example, json_option, to_offset, to_topic_partition
+from kminilog.cli.shared.options import (
+    NegativeOffset,
+    example,
+    json_option,
+    to_offset,
+    to_topic_partition,
+)
 from kminilog.cli.shared.output import show, warn, width
 from kminilog.explain.recorded_search import Trace
 from kminilog.format.names import TopicPartition, segment_name

@@ -181,6 +181,23 @@ def topic_counts_option(
     )
 
 
+class NegativeOffset(click.Command):
+    """A command that takes a negative number for an argument, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, negative numbers last: they are refused for what they are."""
+        before = ["", *args]
+        numbers = [
+            place
+            for place, word in enumerate(args)
+            if re.fullmatch(r"-[0-9]+", word) and before[place] != "--key"
+        ]
+        if numbers and "--" not in args:
+            others = [word for place, word in enumerate(args) if place not in numbers]
+            args = [*others, "--", *(args[place] for place in numbers)]
+        return super().parse_args(ctx, args)
+
+
 class WatchedChance:
     """Chance from a seed, which notices whether anything was drawn that could differ."""
 

@@ -41,6 +41,7 @@ from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
 _CHECKPOINTS = {CHECKPOINT_FILE, LOG_START_FILE}
+BROKER_FILE = "meta.properties"
 CLUSTER_FILE = "cluster.json"
 """The state of a cluster, in its directory; or the settings of a topic of that name."""
 
@@ -88,8 +89,9 @@ def make_log_dir(path: Path) -> None:
 def log_dir_around(path: Path) -> Path | None:
     """Return the nearest log dir or cluster that a real path is in, or would be; None without one.
 
-    It is known by its checkpoints, or by a topic's settings beside its first partition. A
-    partition's directory with segments counts, too, if it is in none. O(names in the directories).
+    It is known by its checkpoints, by a topic's settings beside its first partition, or by the
+    properties of a Kafka broker. A partition's directory with segments counts, too, if it is in
+    none. O(names in the directories).
     """
     partition = None
     for directory in path.parents:
@@ -101,7 +103,7 @@ def log_dir_around(path: Path) -> Path | None:
             partition = directory
         topics = (name for name in names if name.endswith(TOPIC_SUFFIX))
         is_settled = any(f"{name.removesuffix(TOPIC_SUFFIX)}-0" in names for name in topics)
-        if is_settled or _CHECKPOINTS & names or holds_cluster(directory):
+        if is_settled or (_CHECKPOINTS | {BROKER_FILE}) & names or holds_cluster(directory):
             return directory
     return partition
 
