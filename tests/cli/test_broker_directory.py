@@ -1,5 +1,6 @@
 """A Kafka broker's log directory as `--log-dir`: some commands read it, nothing changes there."""
 
+import gzip
 import json
 import os
 import shutil
@@ -14,9 +15,10 @@ from kminilog.cli.broker_files import door
 from kminilog.cli.main import COMMANDS
 from kminilog.format.names import segment_name
 from tests.broker_files.golden_files import java
-from tests.broker_files.partitions import broker_directory, transactions, write_segment
+from tests.broker_files.partitions import at, broker_directory, transactions, write_segment
 from tests.support.cli.command_line import CommandLine, environment
 from tests.support.processes import Process
+from tests.support.shared_data import shared_file
 
 FIRST, SECOND = segment_name(0), segment_name(16)
 READING = (
@@ -249,6 +251,14 @@ def test_dump_of_a_place_shows_one_batch(kafka: CommandLine) -> None:
     assert kafka("dump", "mixed-0", "--offset", 99).code == 1
 
 
+def test_dump_hex_shows_the_bytes_by_field(kafka: CommandLine) -> None:
+    lines = kafka.ok("dump", "mixed-0", "--offset", 28, "--hex").out.splitlines()
+    assert lines[1] == "  00000490  00 00 00 00 00 00 00 1c    base offset 28"
+    assert lines[-1] == "  00000559  00                         header count 0"
+    (found,) = kafka.ok("dump", "mixed-0", "--offset", 28, "--hex", "--json").records
+    assert bytes.fromhex(found["hex"]) == at(28, java("v2-transactional"))
+
+
 def test_dump_goes_on_after_damage(kafka: CommandLine) -> None:
     log = kafka.log_dir / "mixed-0" / f"{SECOND}.log"
     data = bytearray(log.read_bytes())
@@ -329,6 +339,25 @@ def test_v0_directory_is_shown_as_a_topic_in_the_kafka_dialect(
         is_stream = line.startswith(("dump", "consume"))
         shown, expected = (run.records if is_stream else run.document for run in runs)
         assert same_fields(shown, expected) == expected, line
+
+
+def test_segment_of_a_real_broker_is_read_as_its_authors_recorded(
+    tmp_path: Path, kafka: CommandLine
+) -> None:
+    source = shared_file("kafka-0.8-segment/00000000000000000000.log")
+    expected = gzip.decompress(shared_file("kafka-0.8-segment/expected.txt.gz").read_bytes())
+    (kafka.log_dir / "numbers-0").mkdir()
+    shutil.copy(source, kafka.log_dir / "numbers-0")
+    (segment,) = kafka("ls", "numbers", "--json").document
+    assert segment["message_count"] == 11_394
+    dumped = kafka.ok("dump", "numbers-0", "--json").records
+    consumed = kafka.ok("consume", "numbers", "--until-end", "--json").records
+    for records in (dumped, consumed):
+        lines = [f"{one['offset']}: {json.dumps(one['value'])}" for one in records]
+        assert lines == expected.decode().splitlines()
+    for offset in (0, 5_000, 11_393):
+        found = kafka.ok("find", "numbers-0", offset, "--json").document
+        assert found["position"] == dumped[offset]["position"]
 
 
 def same_fields(shown: Any, expected: Any) -> Any:

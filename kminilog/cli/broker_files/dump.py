@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from kminilog.broker_files.byte_picture import fields_of_batch
 from kminilog.broker_files.checkpoints import parse_leader_epochs, parse_producer_snapshot
 from kminilog.broker_files.codecs import MAX_DECOMPRESSED_BYTES
 from kminilog.broker_files.directory import BrokerDirectory
@@ -35,11 +36,12 @@ from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option, to_topic_partition
 from kminilog.cli.shared.output import warn, width, write_line, write_lines, write_record
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file
-from kminilog.text import BAD, DOUBTFUL, QUIET, Span, StyledText, count
+from kminilog.text import BAD, DOUBTFUL, QUIET, Span, StyledText, count, shown
 
 _NO_SUCH_PLACE = 1
 _CODES: dict[type, int] = {CorruptRecord: 1, NotChecked: 2}
 _INDENT = "    "
+_HEX_BYTES = 8  # of a field
 Walked = RecordBatch | DamagedBytes
 _INDEXES: dict[str, tuple[Callable[[bytes], IndexContents[Any]], int]] = {
     INDEX_SUFFIX: (parse_offset_index, 8),
@@ -93,6 +95,7 @@ def _selected(
     help="Limit on the decompressed size of one batch.",
 )
 @click.option("--print-data", is_flag=True, help="Print the records below each batch.")
+@click.option("--hex", "as_hex", is_flag=True, help="Print the bytes of each batch, too, by field.")
 @json_option
 @click.pass_obj
 def command(
@@ -104,6 +107,7 @@ def command(
     deep: bool,
     max_unpacked: int,
     print_data: bool,
+    as_hex: bool,
     as_json: bool,
 ) -> int:
     """Print the batches of a Kafka broker's FILE, or of all segments of TOPIC-P.
@@ -125,7 +129,7 @@ def command(
     limit_bytes = max_unpacked if deep or print_data else None
     code, is_empty = 0, True
     for each in interruptible(walked):
-        code = max(code, _write(each, limit_bytes, as_json=as_json, deep=deep))
+        code = max(code, _write(each, limit_bytes, as_json=as_json, deep=deep, as_hex=as_hex))
         is_empty = False
     if is_empty and (at is not None or offset is not None):
         warn(f"{where}: no batch holds {f'byte {at}' if at is not None else f'offset {offset}'}")
@@ -140,15 +144,18 @@ def _walk(files: list[Path]) -> Iterator[Walked]:
             yield from walk_log(file)
 
 
-def _write(each: Walked, limit_bytes: int | None, *, as_json: bool, deep: bool) -> int:
+def _write(
+    each: Walked, limit_bytes: int | None, *, as_json: bool, deep: bool, as_hex: bool
+) -> int:
     """Write a batch, its records if there is a limit on their bytes, or damage; return the code."""
     if isinstance(each, DamagedBytes):
         write_record(_damage_json(each)) if as_json else write_line(_damage(each))
         return 1
     if not as_json:
         write_line(batch_line(each))
+        write_lines(_hex_lines(each) if as_hex else ())
     elif not deep:
-        write_record(batch_json(each))
+        write_record(batch_json(each) | ({"hex": each.data.hex()} if as_hex else {}))
     code = 0
     for record in interruptible(each.records(limit_bytes)) if limit_bytes is not None else ():
         code = max(code, 0 if isinstance(record, Record) else _CODES[type(record)])
@@ -212,6 +219,17 @@ def batch_line(batch: RecordBatch) -> StyledText:
         ", control" if header.is_control else "",
         Span(f", compressed with {batch.codec}" if batch.codec != "none" else "", QUIET),
     )
+
+
+def _hex_lines(batch: RecordBatch) -> Iterator[str]:
+    """Yield the fields of a batch: where in the file, the first bytes, what they say."""
+    for field in fields_of_batch(batch.data):
+        data = batch.data[field.position : field.position + field.length]
+        shown_bytes = data[:_HEX_BYTES].hex(" ") + (" …" if len(data) > _HEX_BYTES else "")
+        value = shown(field.value) if isinstance(field.value, bytes) else field.value
+        said = f"{field.name} {'null' if value is None else value}"
+        meaning = f": {field.meaning}" if field.meaning else ""
+        yield f"  {batch.position + field.position:08}  {shown_bytes:25}  {said}{meaning}"
 
 
 # ---- damage
