@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch, decode_batch
 from kminilog.broker_files.untouched import open_untouched
-from kminilog.format.later_formats import possible_beginnings
+from kminilog.format.any_format import possible_beginnings
 from kminilog.format.message import KEY_START, NeedMoreBytes
 
 WINDOW_BYTES = 1 << 20

@@ -363,6 +363,8 @@ def test_segment_of_a_real_broker_is_read_as_its_authors_recorded(
 def same_fields(shown: Any, expected: Any) -> Any:
     """Return what is shown, without the fields that the other has not."""
     if isinstance(expected, dict):
+        expected.pop("dialect", None)  # a topic has one, with who says so
+        expected.pop("dialect_source", None)
         return {name: same_fields(shown.get(name), value) for name, value in expected.items()}
     if isinstance(expected, list):
         return [same_fields(*pair) for pair in zip(shown, expected, strict=True)]
