@@ -117,6 +117,11 @@ class OtherFile(NamedTuple):
         """Whether a broker has such files."""
         return self.what != _UNKNOWN
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether each broker, or each of its partitions, may have one of this name."""
+        return self.name in _KNOWN_FILES
+
 
 class PartitionListing(NamedTuple):
     """All files of one partition; its segments ascend."""

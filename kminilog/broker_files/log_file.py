@@ -21,11 +21,15 @@ WINDOW_BYTES = 1 << 20
 
 
 class DamagedBytes(NamedTuple):
-    """Bytes `position` to `end`, exclusive, that are no batch, and what was met at the first."""
+    """Bytes `position` to `end`, exclusive, that are no batch, and what was met at the first.
+
+    With `is_padding` they are zeros at the end of the file.
+    """
 
     position: int
     end: int
     outcome: NeedMoreBytes | CorruptBatch
+    is_padding: bool = False
 
 
 def scan_log(
@@ -71,8 +75,25 @@ def walk_log(path: Path) -> Iterator[RecordBatch | DamagedBytes]:
                 continue
             next_position = _next_batch(path, at + 1)
             end = os.stat(path).st_size if next_position is None else next_position
-            yield DamagedBytes(at, end, outcome)
+            yield DamagedBytes(at, end, outcome, next_position is None and is_padding(path, at))
         position = next_position
+
+
+def is_padding(path: Path, position: int) -> bool:
+    """Tell if all bytes from `position` on are zero: space that the broker has reserved, no damage.
+
+    A broker with `log.preallocate` makes its last segment as large as it may become; and after a
+    power failure some file systems show a file that was about to grow so. O(bytes of zeros).
+    """
+    descriptor = open_untouched(path)
+    try:
+        while window := os.pread(descriptor, WINDOW_BYTES, position):
+            if window.strip(b"\0"):
+                return False
+            position += len(window)
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _next_batch(path: Path, position: int) -> int | None:

@@ -11,9 +11,10 @@ after its records: `.txnindex` is not needed. Records of a transaction that has 
 what a consumer sees: its first offset is the *last stable offset*.
 
 The broker may be at work. A batch that is not whole at the end of the last segment is the end of
-the log. If a file is gone, the directory is listed again. What was replicated is not known here: a
-broker's consumer would see records up to the high watermark only. Source: Kafka: UnifiedLog,
-LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp, CompletedFetch (read_committed).
+the log, and so are zeros up to its end. If a file is gone, the directory is listed again. What was
+replicated is not known here: a broker's consumer would see records up to the high watermark only.
+Source: Kafka: UnifiedLog, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp,
+CompletedFetch (read_committed).
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,7 +30,7 @@ from kminilog.broker_files.index_files import (
     parse_offset_index,
     parse_time_index,
 )
-from kminilog.broker_files.log_file import scan_log
+from kminilog.broker_files.log_file import is_padding, scan_log
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
 from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
 from kminilog.broker_files.untouched import read_untouched
@@ -242,11 +243,14 @@ class BrokerPartition:
     def _batches_of(self, segment: SegmentFiles, position: int) -> Iterator[RecordBatch]:
         """Yield the batches of one segment. Raises CorruptLogError for damage."""
         for at, outcome in scan_log(segment.log_path, position):
+            is_last = segment.base_offset >= self.segments[-1].base_offset
             if isinstance(outcome, RecordBatch):
                 yield outcome
+            elif is_last and is_padding(segment.log_path, at):
+                return
             elif not isinstance(outcome, NeedMoreBytes):
                 raise _damage(segment, at, outcome.detail)
-            elif segment.base_offset < self.segments[-1].base_offset:
+            elif not is_last:
                 # The broker may have finished it before it began the next segment.
                 _, again = next(scan_log(segment.log_path, at, ONE_BATCH_BYTES), (at, None))
                 if not isinstance(again, RecordBatch):
@@ -275,6 +279,13 @@ class BrokerPartition:
         )
 
 
+class _Marker(NamedTuple):
+    """Ends the transaction of a producer: COMMIT or ABORT."""
+
+    offset: int
+    type: str
+
+
 class CommittedRecords:
     """The records from an offset on that a consumer with read_committed sees, and what it does not.
 
@@ -290,7 +301,7 @@ class CommittedRecords:
         self.next_offset = offset
         self._partition = partition
         self._ahead: Iterator[tuple[SegmentFiles, RecordBatch]] | None = None
-        self._markers: defaultdict[int, deque[tuple[int, str]]] = defaultdict(deque)
+        self._markers: defaultdict[int, deque[_Marker]] = defaultdict(deque)
 
     def __iter__(self) -> Iterator[StoredRecord]:
         start, self.open_offset = self.next_offset, None
@@ -316,25 +327,25 @@ class CommittedRecords:
 
         Reads ahead as far as needed; each batch once.
         """
-        markers = self._markers[producer_id]
-        while markers and markers[0][0] < offset:
-            markers.popleft()
         if self._ahead is None:
             self._markers.clear()
-            markers = self._markers[producer_id]
             self._ahead = self._partition.batches(offset + 1)
-        while not markers:
+        markers = self._markers[producer_id]
+        while True:
+            while markers and markers[0].offset < offset:  # of an earlier transaction
+                markers.popleft()
+            if markers:
+                return markers[0].type
             segment, batch = next(self._ahead, (None, None))
             if segment is None or batch is None:
                 self._ahead = None
                 return None
-            header = batch.fields
-            if isinstance(header, BatchHeader) and header.is_control:
+            if isinstance(batch.fields, BatchHeader) and batch.fields.is_control:
                 for stored in records_of(segment, batch, 0):
-                    marker = control_record(stored.record)
-                    if isinstance(marker, ControlRecord) and marker.type in ("ABORT", "COMMIT"):
-                        self._markers[header.producer_id].append((batch.last_offset, marker.type))
-        return markers[0][1]
+                    found = control_record(stored.record)
+                    if isinstance(found, ControlRecord) and found.type in ("ABORT", "COMMIT"):
+                        marker = _Marker(stored.record.offset, found.type)
+                        self._markers[batch.fields.producer_id].append(marker)
 
 
 def records_of(segment: SegmentFiles, batch: RecordBatch, offset: int) -> Iterator[StoredRecord]:

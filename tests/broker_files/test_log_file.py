@@ -67,3 +67,12 @@ def test_walk_goes_on_after_damage(log: Path) -> None:
     damage = [each[:2] for each in walked if isinstance(each, DamagedBytes)]
     size = len(damaged) - 1
     assert damage == [(STARTS[2], STARTS[3]), (STARTS[5], STARTS[6]), (STARTS[19], size)]
+
+
+def test_walk_tells_reserved_space_from_damage(log: Path) -> None:
+    whole = log.read_bytes()
+    for rest, is_padding in ((bytes(100), True), (bytes(5), True), (bytes(99) + b"x", False)):
+        log.write_bytes(whole + rest)
+        *_, damage = walk_log(log)
+        assert isinstance(damage, DamagedBytes)
+        assert (damage.position, damage.is_padding) == (len(whole), is_padding)

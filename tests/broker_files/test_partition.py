@@ -2,9 +2,11 @@
 
 import struct
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from kminilog.broker_files.crc32c import crc32c
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.partition import (
     BrokerPartition,
@@ -198,6 +200,64 @@ def test_torn_tail_is_the_end_and_damage_elsewhere_is_an_error(tmp_path: Path) -
     log.write_bytes(damaged)
     with pytest.raises(CorruptLogError, match="byte 0: damaged: Record is corrupt"):
         offsets_of(partition)
+
+
+def test_zeros_at_the_end_of_the_last_segment_are_reserved_space(tmp_path: Path) -> None:
+    partition = partition_of(tmp_path, (0, at(0, java("v2-none"))))
+    log = partition.segments[0].log_path
+    log.write_bytes(log.read_bytes() + bytes(1000))
+    assert (offsets_of(partition), partition.log_end_offset) == ([0, 1, 2, 3], 4)
+    log.write_bytes(log.read_bytes() + b"x")
+    with pytest.raises(CorruptLogError, match="byte 227: damaged"):
+        offsets_of(partition)
+
+
+def of_producer(producer_id: int, batch: bytes) -> bytes:
+    """Return a batch of format v2 of another producer, with a right crc."""
+    after_crc = bytearray(batch[21:])
+    after_crc[22:30] = struct.pack(">q", producer_id)
+    return batch[:17] + struct.pack(">I", crc32c(bytes(after_crc))) + after_crc
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_committed_agrees_with_a_plain_model_of_interleaved_transactions(
+    tmp_path: Path, seed: int
+) -> None:
+    chance = Random(seed)
+    data, plain = [b""], list[int]()
+    fates: dict[int, str] = {}  # of each transactional record, by its offset
+    open_records: dict[int, list[int]] = {1: [], 2: [], 3: []}
+    bases, offset = [0], 0
+    for _ in range(60):
+        if chance.random() < 0.1 and data[-1]:
+            bases.append(offset)
+            data.append(b"")
+        producer_id, what = chance.choice((1, 2, 3)), chance.random()
+        if what < 0.2:
+            data[-1] += at(offset, java("v2-compacted"))  # no transaction, and gaps
+            plain += [offset + 1, offset + 5, offset + 9]
+            offset += 10
+            continue
+        if what < 0.7:
+            case = "transactional"
+            open_records[producer_id].append(offset)
+        else:
+            case = chance.choice(("commit", "abort"))
+            fates |= dict.fromkeys(open_records[producer_id], case)
+            open_records[producer_id] = []
+        data[-1] += at(offset, of_producer(producer_id, java(f"v2-{case}")))
+        offset += 1
+    partition = partition_of(tmp_path, *zip(bases, data, strict=True))
+    still_open = sorted(one for records in open_records.values() for one in records)
+    for start in range(0, offset, 7):
+        stable = next((one for one in still_open if one >= start), offset)
+        ended = {case: [one for one in fates if fates[one] == case] for case in ("commit", "abort")}
+        seen = range(start, stable)
+        committed = CommittedRecords(partition, start)
+        found = [one.record.offset for one in committed]
+        assert found == sorted({*plain, *ended["commit"]} & {*seen})
+        assert committed.aborted_count == len({*ended["abort"]} & {*seen})
+        assert committed.open_offset == (stable if stable < offset else None)
 
 
 def test_batch_of_a_codec_that_is_not_installed_is_not_called_damaged(

@@ -257,6 +257,11 @@ def _damage(damage: DamagedBytes) -> StyledText:
 
 def _fault(damage: DamagedBytes) -> tuple[str, str]:
     """Return the class of the damage, in the words of `verify`, and what is wrong."""
+    if damage.is_padding:
+        return (
+            "torn-tail",
+            "zeros up to the end, reserved or left by a power failure",
+        )
     if isinstance(damage.outcome, CorruptBatch):
         return str(damage.outcome.fault), damage.outcome.detail
     here = damage.end - damage.position

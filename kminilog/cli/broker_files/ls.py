@@ -31,7 +31,8 @@ def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> 
     """List the segments of TOPIC, or of all topics, in a Kafka broker's directory.
 
     Messages are counted by their offsets: control records, and those that compaction has removed,
-    too. Files that are no segment are named. Nothing is written there.
+    too. What is no segment is named, but for the small files that every broker has. Nothing is
+    written there.
     """
     broken, broker = Broken(), BrokerDirectory(path)
     segments: list[dict[str, Any]] = []
@@ -44,7 +45,8 @@ def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> 
             broken(error)
             continue
         others += [(f"{topic_partition}/", other) for other in partition.files.others]
-    named = [f"{place}{other.name}: {_said(other)}" for place, other in others]
+    unusual = [(place, other) for place, other in others if not other.is_usual]
+    named = [f"{place}{other.name}: {_said(other)}" for place, other in unusual]
     if html:
         write_page(html, _page(path, segments, others))
         if not as_json:
