@@ -40,6 +40,7 @@ def test_command_knows_every_package_of_the_extras():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     names = {re.match(r"\w+", each)[0] for each in extras["bulk"] + extras["spark"]}
+    names.remove("google")  # google-crc32c: without it, a slower function does the same
     assert names - {"kminilog"} == INSTALLED_BY.keys()
 
 
