@@ -31,6 +31,7 @@ READING = (
     "find mixed-0 99",
     "find mixed-0 --time 1700000000001",
     "find mixed-0 --time 2023-11-14T22:13:20Z --json",
+    "find mixed-0 --key key",
     "dump mixed-0 --print-data",
     "dump mixed-0 --json",
     "dump mixed-0 --deep --json",
@@ -201,6 +202,14 @@ def test_find_by_time_takes_milliseconds_and_a_date(kafka: CommandLine) -> None:
     assert kafka("find", "mixed-0", "3", "--time", "1").code == 2
 
 
+def test_find_by_key_reads_all_formats(kafka: CommandLine) -> None:
+    found = kafka.ok("find", "mixed", "--key", "key", "--json").records
+    assert [one["offset"] for one in found] == [4, 8, 12, 16, 20, 24]
+    none = kafka("find", "mixed-0", "--key", "nobody")
+    assert (none.code, none.out) == (1, "")
+    assert none.err == 'kminilog: no record of mixed-0 has the key "nobody"; 33 records read\n'
+
+
 def test_dump_shows_batches_and_records(kafka: CommandLine) -> None:
     batches = kafka.ok("dump", "mixed-0", "--json").records
     assert [one["magic"] for one in batches] == [0] * 4 + [1] * 4 + [2] * 11
@@ -320,6 +329,7 @@ def test_v0_directory_is_shown_as_a_topic_in_the_kafka_dialect(
     for line in (
         "ls orders",
         "find orders-0 13",
+        "find orders --key key13 --allow-gaps",
         f"dump {{path}}/orders-0/{name}.log",
         f"dump {{path}}/orders-0/{name}.log --print-data",
         f"dump {{path}}/orders-0/{name}.index",
@@ -331,12 +341,13 @@ def test_v0_directory_is_shown_as_a_topic_in_the_kafka_dialect(
     for line in (
         "ls orders --json",
         "find orders-0 13 --json",
+        "find orders-0 --key key13 --json",
         f"dump {{path}}/orders-0/{name}.log --json",
         f"dump {{path}}/orders-0/{name}.index --json",
         "consume orders --until-end --json",
     ):
         runs = (one(*words(line, one)) for one in (kafka, kminilog))
-        is_stream = line.startswith(("dump", "consume"))
+        is_stream = line.startswith(("dump", "consume")) or "--key" in line
         shown, expected = (run.records if is_stream else run.document for run in runs)
         assert same_fields(shown, expected) == expected, line
 

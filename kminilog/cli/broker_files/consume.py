@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.partition import BrokerPartition, CommittedRecords, StoredRecord
-from kminilog.cli.broker_files.fields import producer_json, timed_json
+from kminilog.cli.broker_files.fields import no_gaps_option, producer_json, timed_json
 from kminilog.cli.consume.command import to_start
 from kminilog.cli.consume.record_lines import check_format, format_writer, text_writer
 from kminilog.cli.shared.interrupts import check_interrupt
@@ -106,6 +106,7 @@ def _to_format(text: str) -> str:
 )
 @click.option("--raw", "is_raw", is_flag=True, help="Print bytes unchanged on a terminal, too.")
 @config_option("Setting of the consumer: consumer.timeout.ms.")
+@no_gaps_option
 @json_option
 @click.pass_context
 def command(

@@ -7,6 +7,8 @@ formats have are added. A timestamp that format v0 does not store is null.
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import click
+
 from kminilog.broker_files.entries import RecordBatch
 from kminilog.broker_files.message_set import LegacyMessage
 from kminilog.broker_files.record import NO_TIMESTAMP, Record
@@ -16,6 +18,9 @@ from kminilog.format.message import Message
 from kminilog.json_fields import bytes_field
 from kminilog.text import Span, shown
 
+no_gaps_option = click.option(
+    "--allow-gaps", is_flag=True, expose_value=False, help="Changes nothing: no gap is damage here."
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

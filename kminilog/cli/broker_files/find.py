@@ -7,20 +7,22 @@ from typing import Any
 import click
 
 from kminilog.broker_files.directory import BrokerDirectory
-from kminilog.broker_files.partition import BrokerPartition, FoundRecord
-from kminilog.cli.broker_files.fields import record_json, record_parts, time_text
+from kminilog.broker_files.partition import BrokerPartition, FoundRecord, StoredRecord
+from kminilog.cli.broker_files.fields import no_gaps_option, record_json, record_parts, time_text
+from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import (
     NegativeOffset,
     example,
     json_option,
+    key_option,
     to_offset,
     to_topic_partition,
 )
-from kminilog.cli.shared.output import show, warn, width
+from kminilog.cli.shared.output import show, warn, width, write_lines, write_record
 from kminilog.explain.recorded_search import Trace
-from kminilog.format.names import TopicPartition, segment_name
+from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
 from kminilog.storage.segment.lookup import ENTRIES, NAMES
-from kminilog.text import Span, StyledText, columns
+from kminilog.text import Span, StyledText, columns, count, shown
 
 _NONE_FOUND = 1
 _INDENT = "    "
@@ -40,7 +42,7 @@ def to_time(text: str) -> int:
 
 
 @click.command("find", cls=NegativeOffset, epilog=example("kminilog find orders-0 7"))
-@click.argument("partition", metavar="TOPIC-P", type=to_topic_partition)
+@click.argument("where", metavar="TOPIC-P")
 @click.argument("offset", required=False, type=to_offset)
 @click.option(
     "--time",
@@ -49,27 +51,69 @@ def to_time(text: str) -> int:
     metavar="MS|ISO",
     help="Find the first record with this timestamp or a later one.",
 )
+@key_option("Find all records with this key, by reading all; TOPIC-P may be a whole topic.")
+@no_gaps_option
 @json_option
 @click.pass_obj
 def command(
-    path: Path, partition: TopicPartition, offset: int | None, timestamp: int | None, as_json: bool
+    path: Path,
+    where: str,
+    offset: int | None,
+    timestamp: int | None,
+    key: bytes | None,
+    as_json: bool,
 ) -> int:
-    """Find the record with OFFSET in TOPIC-P, or by --time, in a Kafka broker's directory.
+    """Find the record with OFFSET in TOPIC-P, or by --time or --key, in a broker's directory.
 
     Nothing is written there.
     """
-    if (offset is None) == (timestamp is None):
-        raise click.UsageError("give an OFFSET, or a time with --time")
-    reader, trace = BrokerPartition(BrokerDirectory(path), partition), Trace()
-    found = (
-        reader.find_time(timestamp) if timestamp is not None else reader.find(offset or 0, trace)
-    )
+    if [offset, timestamp, key].count(None) != 2:
+        raise click.UsageError("give an OFFSET, a time with --time, or a key with --key")
+    broker = BrokerDirectory(path)
+    if key is not None:
+        return _find_key(broker, where, key, as_json)
+    partition = to_topic_partition(where)
+    reader, trace = BrokerPartition(broker, partition), Trace()
+    if timestamp is None:
+        found: FoundRecord | None = reader.find(offset or 0, trace)
+    else:
+        found = reader.find_time(timestamp)
     if found is None:
         at = time_text(timestamp or 0)
         warn(f"{partition}: no record has a timestamp of {at} or later; format v0 stores none")
         return _NONE_FOUND
-    show(_found_json(partition, found, trace), as_json, lambda _: found_lines(partition, found))
+    stored = found.stored
+    show(_found_json(partition, found, trace), as_json, lambda _: found_lines(partition, stored))
     return 0
+
+
+def _find_key(broker: BrokerDirectory, where: str, key: bytes, as_json: bool) -> int:
+    """Print the place of each record with this key; return the exit code."""
+    named = parse_topic_partition(where)
+    partitions = [named] if named in broker.partitions() else broker.partitions(where)
+    read_count = found_count = 0
+    for partition in partitions:
+        reader = BrokerPartition(broker, partition)
+        for stored in interruptible(reader.read(reader.log_start_offset)):
+            read_count += 1
+            if stored.record.key != key:
+                continue
+            found_count += 1
+            if as_json:
+                write_record(
+                    {
+                        **partition._asdict(),
+                        "offset": stored.record.offset,
+                        "segment": stored.segment.name,
+                        "position": stored.batch.position,
+                        "message": record_json(stored.batch, stored.record),
+                    }
+                )
+            else:
+                write_lines(found_lines(partition, stored))
+    if not found_count:
+        warn(f"no record of {where} has the key {shown(key)}; {count(read_count, 'record')} read")
+    return 0 if found_count else _NONE_FOUND
 
 
 def _found_json(partition: TopicPartition, found: FoundRecord, trace: Trace) -> dict[str, Any]:
@@ -104,9 +148,9 @@ def _found_json(partition: TopicPartition, found: FoundRecord, trace: Trace) -> 
     }
 
 
-def found_lines(partition: TopicPartition, found: FoundRecord) -> list[str]:
+def found_lines(partition: TopicPartition, stored: StoredRecord) -> list[str]:
     """Return the place of a record and the record: as one line, or as two if it is long."""
-    segment, batch, record = found.stored
+    segment, batch, record = stored
     place = (
         f"{partition}/{segment.log_path.name}, ",
         Span(f"offset {record.offset}", "offset"),

@@ -7,6 +7,7 @@ import click
 
 from kminilog.broker_files.directory import BrokerDirectory, OtherFile, SegmentFiles
 from kminilog.broker_files.partition import BrokerPartition, offset_index
+from kminilog.cli.broker_files.fields import no_gaps_option
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import Broken, warn_all, width, write_document, write_lines
@@ -25,6 +26,7 @@ HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 @click.option(
     "--html", type=OutputFile(), metavar="FILE", help="Write the same as a page, with all files."
 )
+@no_gaps_option
 @json_option
 @click.pass_obj
 def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> int:
