@@ -307,7 +307,9 @@ class CommittedRecords:
         start, self.open_offset = self.next_offset, None
         for segment, batch in self._partition.batches(start):
             header = batch.fields
-            if isinstance(header, BatchHeader) and header.is_control:
+            if isinstance(header, BatchHeader) and not header.record_count:
+                pass  # compaction has kept it for its sequence, but perhaps not its marker
+            elif isinstance(header, BatchHeader) and header.is_control:
                 self.control_count += _count_from(start, header)
             elif isinstance(header, BatchHeader) and header.is_transactional:
                 fate = self._fate(header.producer_id, batch.last_offset)

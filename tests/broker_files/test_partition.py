@@ -160,6 +160,13 @@ def test_committed_ends_at_an_open_transaction_and_goes_on_later(tmp_path: Path)
     assert committed.open_offset is None
 
 
+def test_committed_passes_an_empty_batch_whose_marker_is_gone(tmp_path: Path) -> None:
+    partition = partition_of(tmp_path, (100, java("v2-empty") + at(120, java("v2-none"))))
+    committed = CommittedRecords(partition, 100)
+    assert [one.record.offset for one in committed] == [120, 121, 122, 123]
+    assert committed.open_offset is None
+
+
 def test_committed_finds_a_marker_in_a_later_segment(tmp_path: Path) -> None:
     partition = partition_of(
         tmp_path, (0, transactions(0, "open")), (1, at(1, java("v2-abort"))), (2, b"")

@@ -315,6 +315,21 @@ def test_consume_says_where_a_transaction_is_open(kafka: CommandLine) -> None:
     assert "a transaction is open, so the records from offset 34 on are left out" in run.err
 
 
+@pytest.mark.processes
+def test_consume_waits_for_what_the_broker_appends(kafka: CommandLine) -> None:
+    batch = java("v2-none")
+    log = write_segment(kafka.log_dir / "live-0", 0, at(0, batch))
+    wanted = ("--max-messages", "9", "--format", "%o\\n")
+    with kafka.start("consume", "live", *wanted) as process:
+        assert process.stdout
+        assert [process.stdout.readline() for _ in range(4)] == [b"0\n", b"1\n", b"2\n", b"3\n"]
+        with open(log, "ab") as file:
+            file.write(at(4, batch))
+        write_segment(kafka.log_dir / "live-0", 8, at(8, batch))
+        assert process.stdout.read() == b"4\n5\n6\n7\n8\n"
+    assert process.returncode == 0
+
+
 def test_v0_directory_is_shown_as_a_topic_in_the_kafka_dialect(
     kminilog: CommandLine, tmp_path: Path
 ) -> None:
