@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -313,6 +314,47 @@ def test_consume_says_where_a_transaction_is_open(kafka: CommandLine) -> None:
     run = kafka("consume", "mixed", "--offset", 33, "--config", "consumer.timeout.ms=0")
     assert (run.code, run.out) == (0, "")
     assert "a transaction is open, so the records from offset 34 on are left out" in run.err
+
+
+def damage(path: Path, chance: Random) -> str:
+    """Change a file at random: bits, its length, a range of zeros, or what is written twice."""
+    data = bytearray(path.read_bytes())
+    at, length = chance.randrange(len(data)), chance.randint(1, 40)
+    kind = chance.choice(("bit", "cut", "zeros", "double"))
+    if kind == "bit":
+        data[at] ^= 1 << chance.randrange(8)
+    elif kind == "cut":
+        del data[at:]
+    elif kind == "zeros":
+        data[at : at + length] = bytes(len(data[at : at + length]))
+    else:
+        data[at:at] = data[at : at + 10 * length]
+    path.write_bytes(data)
+    return f"{kind} at {at} of {path.name}"
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("seed", range(25))
+def test_no_damage_makes_a_command_fail_in_another_way(kafka: CommandLine, seed: int) -> None:
+    """It shows what is there, or says what is damaged, in one line, and where."""
+    chance = Random(seed)
+    files = [path for path in (kafka.log_dir / "mixed-0").iterdir() if path.stat().st_size]
+    before = {path: path.read_bytes() for path in sorted(files)}
+    for _ in range(4):
+        path = chance.choice(sorted(files))
+        told = damage(path, chance)
+        for line in (
+            "ls",
+            f"find mixed-0 {chance.randrange(1, 34)}",
+            f"find mixed-0 --time {1_700_000_000_000 + chance.choice((0, 6, 10**5))}",
+            "dump mixed-0 --print-data --hex",
+            f"dump {path}",
+            "consume mixed --until-end --json",
+        ):
+            run = kafka(*line.split())
+            assert run.code in (0, 1, 2), (told, line, run)
+            assert "--debug" not in run.err, (told, line, run)
+        path.write_bytes(before[path])
 
 
 @pytest.mark.processes

@@ -86,7 +86,7 @@ def _selected(
     metavar="N",
     help="Print N batches, from --at or --offset on, or from the beginning.",
 )
-@click.option("--deep", is_flag=True, help="Print the records in place of batches, as JSON.")
+@click.option("--deep", is_flag=True, help="Print records, with --json in place of batches.")
 @click.option(
     "--max-unpacked",
     type=click.IntRange(min=0),
