@@ -18,6 +18,7 @@ from kminilog.format.any_format import possible_beginnings
 from kminilog.format.message import KEY_START, NeedMoreBytes
 
 WINDOW_BYTES = 1 << 20
+_LOOKS = 10_000  # this takes some ten milliseconds
 
 
 class DamagedBytes(NamedTuple):
@@ -73,10 +74,18 @@ def walk_log(path: Path) -> Iterator[RecordBatch | DamagedBytes]:
             if isinstance(outcome, RecordBatch):
                 yield outcome
                 continue
+            if isinstance(outcome, NeedMoreBytes) and _grows(path, at + outcome.needed_bytes):
+                next_position = at  # the broker was writing it
+                break
             next_position = _next_batch(path, at + 1)
             end = os.stat(path).st_size if next_position is None else next_position
             yield DamagedBytes(at, end, outcome, next_position is None and is_padding(path, at))
         position = next_position
+
+
+def _grows(path: Path, size_bytes: int) -> bool:
+    """Tell if a file has so many bytes at a later look: a broker writes a batch in no time."""
+    return any(os.stat(path).st_size >= size_bytes for _ in range(_LOOKS))
 
 
 def is_padding(path: Path, position: int) -> bool:

@@ -1,5 +1,6 @@
 """The batches of one `.log` of a broker."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,19 @@ def test_walk_tells_reserved_space_from_damage(log: Path) -> None:
         *_, damage = walk_log(log)
         assert isinstance(damage, DamagedBytes)
         assert (damage.position, damage.is_padding) == (len(whole), is_padding)
+
+
+def test_walk_looks_again_at_a_batch_that_is_being_written(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, status = log.read_bytes(), os.stat
+    log.write_bytes(whole[:-1])
+
+    def finished_meanwhile(path: Path) -> os.stat_result:
+        log.write_bytes(whole)
+        return status(path)
+
+    monkeypatch.setattr(os, "stat", finished_meanwhile)
+    walked = list(walk_log(log))
+    assert len(walked) == 20
+    assert all(isinstance(each, RecordBatch) for each in walked)
