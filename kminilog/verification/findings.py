@@ -12,7 +12,7 @@ only checksums and index entries.
 from collections.abc import Callable, Collection, Iterable
 from enum import Enum, StrEnum
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
 from kminilog.json_fields import bytes_field, strict_json
@@ -36,6 +36,9 @@ class Aspect(StrEnum):
     SOURCE = "source"
     PLACES = "places"
     COPIES = "copies"
+    PRODUCERS = "producers"  # these three are of a broker's files
+    LEADER_EPOCHS = "leader-epochs"
+    RECORDS = "records"
 
 
 class Effect(Enum):
@@ -55,24 +58,17 @@ _LOOK_FIRST = "Find out who wrote these files before you repair anything."
 _AGAIN = "The source still has it: it can be stored again, in another place."
 
 
-class FindingClass(StrEnum):
-    """The kinds of faults: of the stored bytes and, the last five, in comparison with a source.
+class FindingKind(StrEnum):
+    """What the row of a table of classes has; the tables are subclasses, so each is an enum.
 
-    This is the one table of them. Text, page and JUnit show its sentences, and docs/verification.md
-    is made of it. A row has the name, what a fault of this class means, what to do about it or what
-    it leads to, then
+    A row has the name, what a fault of this class means, what to do about it or what it leads to,
+    then
 
         severity   "warning" if recovery repairs it, and no message is lost or wrong; else "error"
         suffix     in which file of the segment its place is
         shown_by   the command that shows it (commands.py has the exceptions)
         aspect     the check that looks for it: its JUnit case is skipped without
         effect     what else it may cause
-
-    `altered` is of both kinds: the fingerprint of a range differs from its job's manifest, or one
-    message differs from its record.
-
-    >>> FindingClass("index-sparse").severity, FindingClass.MISSING.meaning
-    ('warning', 'The source has a record that is not in the log.')
     """
 
     meaning: str
@@ -83,13 +79,27 @@ class FindingClass(StrEnum):
     aspect: Aspect
     effect: Effect
 
-    def __new__(cls, name: str, *row: Any) -> "FindingClass":
+    def __new__(cls, name: str, *row: Any) -> Self:
         """Make a row; the class, called with a name alone, returns the row of that name."""
         one = str.__new__(cls, name)
         one._value_ = name
         one.meaning, one.advice, one.severity, *others = row
         one.suffix, one.shown_by, one.aspect, one.effect = others
         return one
+
+
+class FindingClass(FindingKind):
+    """The kinds of faults: of the stored bytes and, the last five, in comparison with a source.
+
+    This is the one table of them for a log dir of kminilog; the files of a Kafka broker have
+    another one. Text, page and JUnit show its sentences, and docs/verification.md is made of it.
+
+    `altered` is of both kinds: the fingerprint of a range differs from its job's manifest, or one
+    message differs from its record.
+
+    >>> FindingClass("index-sparse").severity, FindingClass.MISSING.meaning
+    ('warning', 'The source has a record that is not in the log.')
+    """
 
     BAD_CRC = (
         "bad-crc",
@@ -249,7 +259,7 @@ class Cause(NamedTuple):
     Unless it `is_certain`, the other finding may have another cause.
     """
 
-    kind: FindingClass
+    kind: FindingKind
     place: str
     is_certain: bool
 
@@ -273,7 +283,7 @@ class Finding(NamedTuple):
     has the others which a sample stands for.
     """
 
-    kind: FindingClass
+    kind: FindingKind
     topic: str
     partition: int
     detail: str
@@ -324,16 +334,20 @@ class Finding(NamedTuple):
         }
 
 
-def parse_classes(names: Collection[str]) -> frozenset[FindingClass]:
+def parse_classes(
+    names: Collection[str], classes: type[FindingKind] = FindingClass
+) -> frozenset[FindingKind]:
     """Return the classes with these names; ValueError, which lists all names, for an unknown one.
+
+    `classes` is the table that has them.
 
     >>> parse_classes(["offset-gap"])
     frozenset({<FindingClass.OFFSET_GAP: 'offset-gap'>})
     """
     for name in names:
-        if name not in list(FindingClass):
-            raise ValueError(f"no class of findings {name!r}; there are: {', '.join(FindingClass)}")
-    return frozenset(map(FindingClass, names))
+        if name not in list(classes):
+            raise ValueError(f"no class of findings {name!r}; there are: {', '.join(classes)}")
+    return frozenset(map(classes, names))
 
 
 # ---- every finding, as a row of a table
@@ -457,10 +471,10 @@ class Tally:
 
     def __init__(self, findings: Iterable[Finding] = (), rest: NewRest | None = None) -> None:
         """Count some findings. `rest` makes what takes those of a class that are not kept."""
-        self._counts: dict[FindingClass, int] = {}
-        self._samples: dict[FindingClass, list[Finding]] = {}
+        self._counts: dict[FindingKind, int] = {}
+        self._samples: dict[FindingKind, list[Finding]] = {}
         self._new_rest = rest
-        self._rests: dict[FindingClass, Rest] = {}
+        self._rests: dict[FindingKind, Rest] = {}
         for finding in findings:
             self.add(finding)
 
@@ -477,7 +491,7 @@ class Tally:
                 self._rests[kind] = self._new_rest()
             self._rests[kind].add(finding)
 
-    def counts(self) -> dict[FindingClass, int]:
+    def counts(self) -> dict[FindingKind, int]:
         """Return the number of findings of each class, in the order of the classes' first ones."""
         return dict(self._counts)
 
@@ -485,7 +499,7 @@ class Tally:
         """Return how many findings there are in all."""
         return sum(self._counts.values())
 
-    def samples(self, kind: FindingClass) -> list[Finding]:
+    def samples(self, kind: FindingKind) -> list[Finding]:
         """Return the first findings of a class, at most SAMPLE_COUNT."""
         return list(self._samples.get(kind, ()))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from kminilog.text import printable
-from kminilog.verification.findings import FindingClass
+from kminilog.verification.findings import FindingKind
 from kminilog.verification.results import ClassFindings, Results
 from kminilog.verification.text_report import report_lines
 
@@ -26,7 +26,7 @@ def render_junit(results: Results) -> bytes:
     name = ", ".join(results.scope.get("topics") or ()) or _SUITE
     suite = SubElement(suites, "testsuite", name=printable(name))
     found = {one.kind: one for one in results.found()}
-    for kind in FindingClass:
+    for kind in results.classes:
         _add_class(suite, name, kind, found.get(kind), results)
     for one in results.unchecked:
         if one.asked:
@@ -45,7 +45,7 @@ def render_junit(results: Results) -> bytes:
 
 
 def _add_class(
-    suite: Element, name: str, kind: FindingClass, found: ClassFindings | None, results: Results
+    suite: Element, name: str, kind: FindingKind, found: ClassFindings | None, results: Results
 ) -> None:
     case = _case(suite, name, kind.value)
     if found is None:

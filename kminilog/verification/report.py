@@ -16,7 +16,7 @@ from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
 from kminilog.verification.coverage import NO_SOURCE, Unchecked, coverage_of
 from kminilog.verification.finding_parts import AllFindings, EveryFinding
-from kminilog.verification.findings import Aspect, Finding, FindingClass, parse_classes
+from kminilog.verification.findings import Aspect, Finding, FindingKind, parse_classes
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partition
@@ -109,7 +109,7 @@ class Report(Results):
             "allowed": sorted(self.allowed),
         }
 
-    def _found_json(self, kind: FindingClass, count: int) -> dict[str, Any]:
+    def _found_json(self, kind: FindingKind, count: int) -> dict[str, Any]:
         """Return one class; each sample also has its place as text, and the command."""
         samples = [
             {**sample.to_json(), "place": sample.place, "command": self.command(sample)}

@@ -18,15 +18,15 @@ from kminilog.text import noun
 from kminilog.verification.commands import showing_command
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import Unchecked
-from kminilog.verification.findings import Aspect, Finding, FindingClass, Tally
+from kminilog.verification.findings import Aspect, Finding, FindingClass, FindingKind, Tally
 from kminilog.verification.summaries import readable_in_words
 
 _TOTALS = (("segment_count", "segment"), ("message_count", "whole message"), ("size_bytes", "byte"))
 
 
 def concluded(
-    found: Iterable[FindingClass],
-    allowed: Iterable[FindingClass],
+    found: Iterable[FindingKind],
+    allowed: Iterable[FindingKind],
     unchecked: Iterable[Unchecked],
 ) -> tuple[str, int]:
     """Return the verdict and the exit code: "findings" and 1, "partial" and 2, or "ok" and 0.
@@ -45,7 +45,7 @@ def concluded(
 class ClassFindings(NamedTuple):
     """All findings of one class: how many there are, and the first of them."""
 
-    kind: FindingClass
+    kind: FindingKind
     total: int
     samples: Sequence[Finding]
     is_allowed: bool
@@ -65,7 +65,8 @@ class ClassFindings(NamedTuple):
 class Results:
     """What was checked, what was found, and what was not checked.
 
-    `seconds` is how long the verification took; None if it was not measured.
+    `classes` is the table of what can be found. `seconds` is how long the verification took; None
+    if it was not measured.
     """
 
     scope: dict[str, Any]
@@ -74,7 +75,8 @@ class Results:
     tally: Tally = field(default_factory=Tally)
     checked: list[Aspect] = field(default_factory=list)
     unchecked: list[Unchecked] = field(default_factory=list)
-    allowed: frozenset[FindingClass] = frozenset()
+    allowed: frozenset[FindingKind] = frozenset()
+    classes: type[FindingKind] = FindingClass
     seconds: float | None = None
 
     @property
