@@ -1,0 +1,1 @@
+"""Verification of a Kafka broker's log directory, which nobody writes here."""

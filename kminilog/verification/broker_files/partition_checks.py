@@ -1,0 +1,380 @@
+"""Check a partition of a broker: its segments in order, then what the small files say of them.
+
+    leader-epoch-checkpoint            the epoch of each batch; where it begins, how far it goes
+    recovery-point-offset-checkpoint   the log goes at least so far: it was on the disk
+    replication-offset-checkpoint      and so far: the high watermark, consumers may have read it
+    log-start-offset-checkpoint        below it records count as deleted
+    cleaner-offset-checkpoint          names the partitions that are compacted
+
+Every gap of offsets is explained, or it is a finding:
+
+    retention     in front of the log
+    control       markers of transactions have offsets, and no consumer sees them
+    compaction    inside batches that have lost records; between batches, if the partition is known
+                  to be compacted, by the cleaner's checkpoint or by such batches
+    damage        bytes that cannot be read; they are a finding themselves
+    truncation    in front of the first batch of another leader: `truncated`
+    loss          none of these: `offset-gap`
+
+What retention deletes meanwhile is left out. Source: Kafka: LogManager, UnifiedLog, LogCleaner.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from kminilog.broker_files.checkpoints import (
+    LeaderEpoch,
+    parse_leader_epochs,
+    parse_offsets,
+    parse_producer_snapshot,
+)
+from kminilog.broker_files.directory import BrokerDirectory, PartitionListing
+from kminilog.broker_files.untouched import read_untouched
+from kminilog.errors import in_words
+from kminilog.format.names import TopicPartition
+from kminilog.text import count
+from kminilog.verification.broker_files.faults import BrokerFault
+from kminilog.verification.broker_files.leader_epochs import LeaderEpochs
+from kminilog.verification.broker_files.offset_order import MissingOffsets
+from kminilog.verification.broker_files.segment_checks import (
+    LogState,
+    SegmentCounts,
+    check_segment,
+)
+from kminilog.verification.coverage import Unchecked
+from kminilog.verification.findings import Aspect, Finding, NewRest
+from kminilog.verification.summaries import PartitionSummary
+
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+CLEANED = "cleaner-offset-checkpoint"
+EPOCHS = "leader-epoch-checkpoint"
+_NOT_KAFKAS = "unknown"
+
+
+@dataclass
+class Checkpoints:
+    """The small files of a log directory: offsets by partition, by the name of the file."""
+
+    offsets: dict[str, Mapping[tuple[str, int], int]] = field(default_factory=dict)
+    unchecked: list[Unchecked] = field(default_factory=list)
+
+    def of(self, name: str, topic_partition: TopicPartition) -> int | None:
+        """Return the offset on record."""
+        topic, partition = topic_partition
+        return self.offsets.get(name, {}).get((topic, partition))
+
+
+def read_checkpoints(directory: Path) -> Checkpoints:
+    """Return what the small files say; one that cannot be read is `unchecked`. O(partitions)."""
+    found = Checkpoints()
+    for name in (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANED):
+        try:
+            found.offsets[name] = parse_offsets(read_untouched(directory / name))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            why = f"{directory / name}: {in_words(error)}"
+            found.unchecked.append(Unchecked(Aspect.LOG_ENDS, "", why, asked=True))
+    return found
+
+
+@dataclass
+class PartitionVerdict:
+    """What was found out about a partition: as `verify --json` has it, and what was not checked."""
+
+    summary: dict[str, Any]
+    findings: list[Finding]
+    checked: list[Aspect]
+    unchecked: list[Unchecked]
+
+
+def check_partition(
+    directory: BrokerDirectory,
+    topic_partition: TopicPartition,
+    checkpoints: Checkpoints,
+    *,
+    is_full: bool = False,
+    strict_index: bool = False,
+    rest: NewRest | None = None,
+) -> PartitionVerdict:
+    """Check every segment of a partition, one after the other, then all together; O(bytes).
+
+    `is_full` decodes every record. By `strict_index`, an index that another broker than one of
+    today would have written is a finding, too. Raises NotInDirectoryError.
+    """
+    files = directory.files_of(topic_partition)
+    check = _PartitionCheck(files, checkpoints, is_full, strict_index, rest)
+    return check.run(directory)
+
+
+class _PartitionCheck:
+    def __init__(
+        self,
+        files: PartitionListing,
+        checkpoints: Checkpoints,
+        is_full: bool,
+        strict_index: bool,
+        rest: NewRest | None,
+    ) -> None:
+        self._files = files
+        self._where = files.topic_partition
+        self._checkpoints = checkpoints
+        self._is_full = is_full
+        self._strict_index = strict_index
+        self._rest = rest
+        self._findings: list[Finding] = []
+        self._unchecked: list[Unchecked] = []
+        self._epochs = self._read_epochs()
+        self._state = LogState(epochs=LeaderEpochs(self._epochs))
+
+    def run(self, directory: BrokerDirectory) -> PartitionVerdict:
+        segments = self._files.segments
+        counts: list[SegmentCounts] = []
+        next_bases = [*(one.base_offset for one in segments[1:]), None]
+        for files, next_base in zip(segments, next_bases, strict=True):
+            found = check_segment(
+                self._where,
+                files,
+                self._state,
+                next_base=next_base,
+                is_full=self._is_full,
+                rest=self._rest,
+            )
+            if found.unchecked and not os.path.lexists(files.log_path):
+                self._state.next_offset = None  # retention has deleted it
+                continue
+            counts.append(found)
+        start = segments[0].base_offset if segments else 0
+        end = self._state.next_offset if self._state.next_offset is not None else start
+        missing = self._explain_gaps(counts)
+        self._judge_ends(start, end, counts)
+        self._judge_transactions()
+        self._judge_small_files()
+        self._judge_strays(directory)
+        for one in counts:
+            self._findings += one.findings + (one.notes if self._strict_index else [])
+        log_start = max(start, self._checkpoints.of(LOG_STARTS, self._where) or 0)
+        missing["retention"] = log_start
+        return PartitionVerdict(
+            self._summary(log_start, end, counts, missing),
+            self._findings,
+            self._checked(counts),
+            [*self._unchecked, *self._left_out(counts)],
+        )
+
+    # ---- offsets
+
+    def _explain_gaps(self, counts: Sequence[SegmentCounts]) -> dict[str, int]:
+        """Return how many offsets are missing for which reason; add findings for those lost."""
+        state = self._state
+        is_compacted = any(one.thinned_count for one in counts) or (
+            self._checkpoints.of(CLEANED, self._where) is not None
+        )
+        missing = dict.fromkeys(("compaction", "truncation", "loss"), 0)
+        missing["control"] = sum(one.control_count for one in counts)
+        missing["damage"] = sum(one.lost_in_damage for one in counts)
+        gaps = [*state.older_gaps, *state.gaps]
+        if is_compacted:
+            missing["compaction"] = sum(map(_size, gaps)) + state.further_missing
+            return missing
+        for slot, gap in enumerate(gaps):
+            kind = BrokerFault.TRUNCATED if gap.is_at_leader else BrokerFault.OFFSET_GAP
+            missing["truncation" if gap.is_at_leader else "loss"] += _size(gap)
+            detail = f"{count(_size(gap), 'offset')} missing, {gap.start} to {gap.stop - 1}"
+            found = self._finding(kind, detail, gap.segment, gap.stop, gap.position)
+            more = state.further_gaps if slot == len(gaps) - 1 else 0
+            self._findings.append(found._replace(stands_for=1 + more))
+        missing["loss"] += state.further_missing
+        return missing
+
+    def _judge_ends(self, start: int, end: int, counts: Sequence[SegmentCounts]) -> None:
+        """Compare where the log begins and ends with what is on record."""
+        epochs, where = self._epochs or [], self._where
+        if epochs and epochs[0].start_offset < start:
+            detail = f"{EPOCHS} goes back to offset {epochs[0].start_offset}, the log to {start}"
+            self._add(BrokerFault.LOST_START, detail, offset=start)
+        if counts and counts[-1].is_tail_damaged:
+            return  # what is missing there is a finding already
+        known = [
+            (self._checkpoints.of(RECOVERY_POINTS, where), RECOVERY_POINTS),
+            (self._checkpoints.of(HIGH_WATERMARKS, where), HIGH_WATERMARKS),
+            (epochs[-1].start_offset if epochs else None, EPOCHS),
+        ]
+        furthest, name = max((offset or 0, name) for offset, name in known)
+        if furthest > end:
+            detail = f"the log ends at offset {end}, but by {name} it went on to {furthest}"
+            self._add(BrokerFault.LOST_END, detail, offset=end)
+
+    def _judge_transactions(self) -> None:
+        for producer_id, (segment, offset, position) in self._state.open_places.items():
+            detail = f"producer {producer_id} has not ended its transaction"
+            found = self._finding(BrokerFault.OPEN_TRANSACTION, detail, segment, offset, position)
+            self._findings.append(found)
+
+    # ---- small files
+
+    def _read_epochs(self) -> list[LeaderEpoch] | None:
+        try:
+            rows = parse_leader_epochs(read_untouched(self._files.directory / EPOCHS))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            self._add(BrokerFault.BAD_CHECKPOINT, f"{EPOCHS}: {in_words(error)}")
+            return None
+        for row, after in pairwise(rows):
+            if not (row.epoch < after.epoch and row.start_offset < after.start_offset):
+                detail = f"{EPOCHS}: {' '.join(map(str, after))} does not ascend"
+                self._add(BrokerFault.BAD_CHECKPOINT, detail)
+                return None
+        return rows
+
+    def _judge_small_files(self) -> None:
+        for files in self._files.segments:
+            if ".snapshot" not in files.sizes:
+                continue
+            path = files.path(".snapshot")
+            try:
+                parse_producer_snapshot(read_untouched(path))
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                self._add(BrokerFault.BAD_CHECKPOINT, f"{path.name}: {in_words(error)}")
+
+    def _judge_strays(self, directory: BrokerDirectory) -> None:
+        strays = self._strays(self._files)
+        if strays:  # the files of a segment go one after the other
+            strays &= self._strays(directory.files_of(self._where))
+        for name, what in sorted(strays):
+            self._add(BrokerFault.ORPHAN_FILE, f"{name}: {what}")
+
+    @staticmethod
+    def _strays(files: PartitionListing) -> set[tuple[str, str]]:
+        return {
+            (one.name, one.what)
+            for one in files.others
+            if one.what == _NOT_KAFKAS or one.what.startswith("of a segment without")
+        }
+
+    # ---- what is told
+
+    def _summary(
+        self,
+        start: int,
+        end: int,
+        counts: Sequence[SegmentCounts],
+        missing: Mapping[str, int],
+    ) -> dict[str, Any]:
+        readable_until, after = None, None
+        records = 0
+        for one in counts:
+            if one.readable and readable_until is None:
+                readable_until, before = one.readable
+                after = sum(each.record_count for each in counts) - records - before
+            records += one.record_count
+        summary = PartitionSummary(
+            *self._where,
+            log_start_offset=start,
+            log_end_offset=end,
+            message_count=records,
+            size_bytes=sum(one.log_bytes for one in counts),
+            segment_count=len(counts),
+            findings=self._findings,
+            unchecked=[],
+            segments=[_row(one) for one in counts],
+            readable_until=readable_until,
+            valid_after_damage=after,
+        )
+        opened = self._state.producers.open
+        stable = min(opened.values()) if opened else end
+        return {
+            **summary.to_json(),
+            "batch_count": sum(one.batch_count for one in counts),
+            "last_stable_offset": stable,
+            "missing_offsets": dict(missing),
+        }
+
+    def _checked(self, counts: Sequence[SegmentCounts]) -> list[Aspect]:
+        if not counts:
+            return []
+        checked = [Aspect.MESSAGES, Aspect.INDEXES, Aspect.LEADER_EPOCHS, Aspect.PRODUCERS]
+        if self._is_full:
+            checked += [Aspect.RECORDS, Aspect.COMPRESSED]
+        if self._epochs:
+            checked.append(Aspect.LOG_STARTS)
+        if self._has_end:
+            checked.append(Aspect.LOG_ENDS)
+        return checked
+
+    @property
+    def _has_end(self) -> bool:
+        known = (RECOVERY_POINTS, HIGH_WATERMARKS)
+        return any(self._checkpoints.of(name, self._where) is not None for name in known)
+
+    def _left_out(self, counts: Sequence[SegmentCounts]) -> Iterator[Unchecked]:
+        """Yield what was not checked of this partition, and why."""
+        where = str(self._where)
+        for one in counts:
+            for why in one.unchecked:
+                yield Unchecked(Aspect.MESSAGES, where, why, asked=True)
+            for reason, times in one.unread.items():
+                why = f"{count(times, 'batch')}: {reason}"
+                yield Unchecked(Aspect.RECORDS, f"{where}/{one.name}.log", why, asked=True)
+        batches = sum(one.batch_count for one in counts)
+        if batches and not self._is_full:
+            why = f"what is in {count(batches, 'batch')}, as far as the checksums fit"
+            yield Unchecked(Aspect.RECORDS, where, why, "--full")
+        sets = sum(one.compressed_set_count for one in counts)
+        if sets and not self._is_full:
+            why = f"which offsets {count(sets, 'compressed message')} hold"
+            yield Unchecked(Aspect.COMPRESSED, where, why, "--full")
+        notes = [] if self._strict_index else [note for one in counts for note in one.notes]
+        if notes:
+            total = sum(note.stands_for for note in notes)
+            why = (
+                f"{count(total, 'entry')} missing or with another offset than a broker "
+                f"since 4.0 writes, the first at {notes[0].place}: {notes[0].detail}"
+            )
+            yield Unchecked(Aspect.INDEXES, where, why, "--strict-index")
+        if not self._epochs:
+            why = f"there is no {EPOCHS}, so only that they ascend is known"
+            yield Unchecked(Aspect.LEADER_EPOCHS, where, why)
+        if not self._has_end:
+            why = f"neither {RECOVERY_POINTS} nor {HIGH_WATERMARKS} has it"
+            yield Unchecked(Aspect.LOG_ENDS, where, why)
+
+    def _add(self, kind: BrokerFault, detail: str, *, offset: int | None = None) -> None:
+        self._findings.append(self._finding(kind, detail, None, offset, None))
+
+    def _finding(
+        self,
+        kind: BrokerFault,
+        detail: str,
+        segment: str | None,
+        offset: int | None,
+        position: int | None,
+    ) -> Finding:
+        return Finding(kind, *self._where, detail, segment, offset, position)
+
+
+def _size(gap: MissingOffsets) -> int:
+    return gap.stop - gap.start
+
+
+def _row(counts: SegmentCounts) -> dict[str, Any]:
+    return {
+        "segment": counts.name,
+        "first_offset": counts.first_offset,
+        "last_offset": counts.last_offset,
+        "message_count": counts.record_count,
+        "size_bytes": counts.log_bytes,
+        "index_entry_count": counts.index_entries,
+        "batch_count": counts.batch_count,
+        "control_count": counts.control_count,
+        "compacted_batch_count": counts.thinned_count,
+    }

@@ -1,0 +1,462 @@
+"""Check one segment of a broker: its batches one by one, and its indexes against them.
+
+The header of a batch and its checksum are looked at, no record: so the cost is that of the
+checksum. A *full* check decodes every record, too. What the next segment must go on with is the
+`LogState`: the check of a segment by itself begins with a new one, which expects nothing.
+
+One fault is one finding, as far as places can prove it: what damage has made unreadable is missing
+from offsets, sequences and indexes, and nobody complains of that. A file that cannot be read
+becomes `unchecked`. What a broker appends meanwhile is ignored.
+Source: Kafka: LogSegment, UnifiedLog.analyzeAndValidateRecords, DumpLogSegments; verdicts are ours.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from kminilog.broker_files.directory import SegmentFiles
+from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch
+from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
+from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
+from kminilog.broker_files.untouched import open_untouched, read_untouched
+from kminilog.format.message import NeedMoreBytes
+from kminilog.format.names import INDEX_SUFFIX, TopicPartition
+from kminilog.verification.broker_files.batch_reader import (
+    is_zero_from,
+    next_batch,
+    read_batches,
+    whole_batch_at,
+)
+from kminilog.verification.broker_files.faults import (
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    BrokerFault,
+)
+from kminilog.verification.broker_files.index_checks import (
+    OffsetIndexCheck,
+    SegmentIndexFault,
+    TimeIndexCheck,
+    transaction_index_faults,
+)
+from kminilog.verification.broker_files.leader_epochs import BatchPlace, LeaderEpochs
+from kminilog.verification.broker_files.offset_order import MissingOffsets, judge_offset
+from kminilog.verification.broker_files.producers import Aborted, Producers
+from kminilog.verification.findings import Finding, NewRest, Tally
+
+_MOST_GAPS = 1000
+
+
+@dataclass
+class LogState:
+    """What the batches so far say of the ones to come; `next_offset` is None before the first."""
+
+    next_offset: int | None = None
+    epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
+    producers: Producers = field(default_factory=Producers)
+    gaps: list[MissingOffsets] = field(
+        default_factory=list
+    )  # the last ones: later batches may fill them
+    older_gaps: list[MissingOffsets] = field(default_factory=list)
+    further_gaps: int = 0  # nobody keeps these
+    further_missing: int = 0  # offsets in them
+    missing_until: int = 0  # in front of it offsets are missing, and with them sequences
+    open_places: dict[int, BatchPlace] = field(default_factory=dict)  # where transactions began
+
+
+@dataclass
+class SegmentCounts:
+    """What a segment holds; `thinned_count` batches have lost records to compaction.
+
+    `notes` are findings by the strict rule only. `unread` says why records were not looked at, and
+    how often. `readable` is the offset at which a reader meets the first fault, and how many
+    records stand in front of it.
+    """
+
+    name: str
+    log_bytes: int = 0
+    first_offset: int | None = None
+    last_offset: int | None = None
+    batch_count: int = 0
+    record_count: int = 0
+    control_count: int = 0
+    thinned_count: int = 0
+    compressed_set_count: int = 0
+    lost_in_damage: int = 0
+    index_entries: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    unread: dict[str, int] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+    readable: tuple[int, int] | None = None
+    is_tail_damaged: bool = False
+
+
+def check_segment(
+    topic_partition: TopicPartition,
+    files: SegmentFiles,
+    state: LogState,
+    *,
+    next_base: int | None = None,
+    is_full: bool = False,
+    rest: NewRest | None = None,
+) -> SegmentCounts:
+    """Return what a segment holds, and its findings; O(file), in windows, memory O(indexes).
+
+    `state` is that after the segment before, and becomes that after this one. `next_base` is where
+    the next segment begins; None for the last one, which alone may have a torn tail. `rest` makes
+    what takes the findings that are not kept.
+    """
+    return _SegmentCheck(topic_partition, files, state, next_base, is_full, rest).run()
+
+
+class _SegmentCheck:
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        files: SegmentFiles,
+        state: LogState,
+        next_base: int | None,
+        is_full: bool,
+        rest: NewRest | None,
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._files = files
+        self._state = state
+        self._next_base = next_base
+        self._is_full = is_full
+        self._tally, self._notes = Tally(rest=rest), Tally()
+        self._counts = SegmentCounts(files.name)
+        self._expected = files.base_offset if state.next_offset is None else state.next_offset
+        self._aborted: list[Aborted] = []
+        self._starts: set[int] = set()  # first offsets of transactions
+        self._greatest = -1  # timestamp so far
+        self._last_batch = 0  # its position
+
+    def run(self) -> SegmentCounts:
+        counts = self._counts
+        try:
+            # The indexes first: what a broker appends meanwhile is not in them.
+            self._indexes = OffsetIndexCheck(self._read(INDEX_SUFFIX) or b"", self._base)
+            self._times = TimeIndexCheck(self._read(TIME_INDEX_SUFFIX) or b"", self._base)
+            aborted_data = self._read(TRANSACTION_INDEX_SUFFIX)
+            descriptor = open_untouched(self._files.log_path)
+            try:
+                counts.log_bytes = os.fstat(descriptor).st_size
+                self._check_log(descriptor)
+            finally:
+                os.close(descriptor)
+            self._check_indexes(aborted_data)
+        except OSError as error:
+            counts.unchecked.append(f"{error.filename or self._files.log_path}: {error.strerror}")
+        counts.index_entries = self._indexes.count if hasattr(self, "_indexes") else 0
+        counts.findings, counts.notes = self._tally.findings(), self._notes.findings()
+        self._state.next_offset = self._expected
+        return counts
+
+    @property
+    def _base(self) -> int:
+        return self._files.base_offset
+
+    def _read(self, suffix: str) -> bytes | None:
+        try:
+            return read_untouched(self._files.path(suffix))
+        except FileNotFoundError:
+            return None
+
+    # ---- the log
+
+    def _check_log(self, descriptor: int) -> None:
+        position, end = 0, self._counts.log_bytes
+        while position < end:
+            position, outcome = self._check_batches(descriptor, position, end)
+            if isinstance(outcome, NeedMoreBytes):
+                grown = os.fstat(descriptor).st_size
+                if grown > end:  # the broker was about to append this batch
+                    self._counts.log_bytes = end = grown
+                    continue
+            if outcome is not None:
+                position = self._pass_damage(descriptor, position, end, outcome)
+        if not self._counts.batch_count and self._base > self._expected:
+            self._miss(self._expected, self._base, 0, is_at_leader=False)
+            self._expected = self._base
+
+    def _check_batches(
+        self, descriptor: int, position: int, end: int
+    ) -> tuple[int, BatchOutcome | None]:
+        """Check whole batches; return where they end, and what stands there."""
+        batches = read_batches(descriptor, position, end)
+        epochs = self._state.epochs
+        for batch in batches:
+            if not isinstance(batch, RecordBatch):
+                return position, batch
+            fields = batch.fields
+            last_offset = batch.last_offset
+            base_offset = batch.base_offset
+            if base_offset is None:  # a compressed set of format v0 or v1
+                self._counts.compressed_set_count += 1
+                base_offset = self._first_inside(batch, last_offset)
+            if base_offset != self._expected:
+                ahead = next(batches, None)
+                if ahead is not None:
+                    batches = chain([ahead], batches)
+                following = self._next_base if ahead is None else None
+                if isinstance(ahead, RecordBatch):
+                    following = ahead.base_offset
+                base = self._take_offset(batch, base_offset, last_offset, following)
+                if base is None:
+                    position += batch.length_bytes
+                    continue
+                last_offset += base - base_offset
+                base_offset = base
+                if isinstance(fields, BatchHeader):
+                    fields = fields._replace(base_offset=base)
+            else:
+                self._expected = last_offset + 1
+            if isinstance(fields, BatchHeader):
+                epoch = fields.partition_leader_epoch
+                if epoch != epochs.epoch or base_offset >= epochs.next_start:
+                    self._take_epoch(epoch, base_offset, position)
+                self._take_header(batch, fields, position)
+            else:
+                self._counts.record_count += 1
+            timestamp = batch.max_timestamp
+            if last_offset >= self._times.next_offset:
+                self._times.tell(base_offset, last_offset, timestamp, self._greatest)
+            self._greatest = max(self._greatest, timestamp)
+            indexes = self._indexes
+            if position >= indexes.next_position and indexes.tell(
+                position, base_offset, last_offset, self._last_batch
+            ):
+                self._times.tell_indexed(self._greatest)
+            if indexes.awaits_offsets:
+                indexes.tell_later(base_offset, last_offset)
+            if self._is_full:
+                self._check_records(batch, fields, base_offset, last_offset)
+            self._count(base_offset, last_offset)
+            self._last_batch = position
+            position += batch.length_bytes
+        return position, None
+
+    def _first_inside(self, batch: RecordBatch, last_offset: int) -> int:
+        """Return the first offset in a compressed set: only a full check looks there."""
+        if self._is_full:
+            first = next(batch.records(), None)
+            if isinstance(first, Record):
+                return first.offset
+        return min(self._expected, last_offset)
+
+    def _count(self, base_offset: int, last_offset: int) -> None:
+        counts = self._counts
+        counts.batch_count += 1
+        if counts.first_offset is None:
+            counts.first_offset = base_offset
+            if base_offset < self._base:
+                detail = f"the first offset is {base_offset}, by the name it is {self._base}"
+                self._add(BrokerFault.NAME_BASE_MISMATCH, detail, base_offset, 0)
+        counts.last_offset = last_offset
+
+    def _take_header(self, batch: RecordBatch, header: BatchHeader, position: int) -> None:
+        """Take what only a batch of format v2 has."""
+        counts, offsets = self._counts, header.last_offset_delta + 1
+        if header.record_count != offsets:
+            if 0 <= header.record_count < offsets:
+                counts.thinned_count += 1
+            else:
+                detail = f"{header.record_count} records in {offsets} offsets"
+                self._add(BrokerFault.BAD_RECORD_COUNT, detail, header.base_offset, position)
+        if header.is_control:
+            counts.control_count += header.record_count
+            self._take_marker(batch, header, position)
+        else:
+            counts.record_count += max(header.record_count, 0)
+            if header.producer_id >= 0:
+                self._take_producer(header, position)
+
+    def _take_producer(self, header: BatchHeader, position: int) -> None:
+        state = self._state
+        if header.is_transactional and header.producer_id not in state.producers.open:
+            self._starts.add(header.base_offset)
+            place = BatchPlace(self._files.name, header.base_offset, position)
+            state.open_places[header.producer_id] = place
+        wrong = state.producers.take(header, state.missing_until)
+        if wrong:
+            self._add(wrong.kind, wrong.detail, header.base_offset, position)
+
+    def _take_marker(self, batch: RecordBatch, header: BatchHeader, position: int) -> None:
+        record = next(batch.records(), None)
+        if record is None:
+            return  # compaction has removed it
+        said = control_record(record) if isinstance(record, Record) else record
+        if isinstance(said, ControlRecord):
+            if said.type not in ("ABORT", "COMMIT"):
+                return
+            self._state.open_places.pop(header.producer_id, None)
+            is_aborted = said.type == "ABORT"
+            aborted = self._state.producers.end_transaction(header, is_aborted=is_aborted)
+            if aborted:
+                self._aborted.append(aborted)
+        elif isinstance(said, CorruptRecord):
+            self._add(BrokerFault.BAD_RECORD, said.detail, header.base_offset, position)
+        else:
+            self._unread(said.reason)
+
+    def _take_epoch(self, epoch: int, offset: int, position: int) -> None:
+        wrong = self._state.epochs.take(epoch, BatchPlace(self._files.name, offset, position))
+        if wrong:
+            segment, offset, position = wrong.place
+            found = self._finding(BrokerFault.LEADER_EPOCH, wrong.detail, offset, position)
+            self._tally.add(found._replace(segment=segment))
+
+    def _take_offset(
+        self, batch: RecordBatch, base_offset: int, last_offset: int, following: int | None
+    ) -> int | None:
+        """Judge an offset that was not expected; return what it should be, None for none."""
+        expected, position = self._expected, batch.position
+        is_first, is_followed = self._counts.batch_count == 0, following == last_offset + 1
+        if is_first and base_offset < expected == self._base and is_followed:
+            self._expected = last_offset + 1  # the name is wrong, which is another finding
+            return base_offset
+        verdict = judge_offset(expected, base_offset, last_offset, following, self._state.gaps)
+        self._expected = verdict.next_offset
+        if verdict.kind is None:
+            epoch = getattr(batch.fields, "partition_leader_epoch", -1)
+            is_at_leader = self._state.epochs.epoch not in (-1, epoch)
+            self._miss(expected, base_offset, position, is_at_leader=is_at_leader)
+        else:
+            self._end_readable(expected)
+            self._add(verdict.kind, verdict.detail, base_offset, position)
+        return verdict.base_offset
+
+    def _miss(self, start: int, stop: int, position: int, *, is_at_leader: bool) -> None:
+        """Note that offsets are missing in front of `position`; who asks why comes later."""
+        state = self._state
+        state.gaps.append(MissingOffsets(start, stop, self._files.name, position, is_at_leader))
+        state.missing_until = stop
+        if len(state.gaps) > _MOST_GAPS:
+            oldest = state.gaps.pop(0)
+            if len(state.older_gaps) < _MOST_GAPS:
+                state.older_gaps.append(oldest)
+            else:
+                state.further_gaps += 1
+                state.further_missing += oldest.stop - oldest.start
+
+    # ---- damage
+
+    def _pass_damage(self, descriptor: int, position: int, end: int, outcome: BatchOutcome) -> int:
+        """Add a finding for damage at `position`; return where the next whole batch begins."""
+        expected = self._expected
+        after = None
+        if isinstance(outcome, CorruptBatch) and outcome.length_bytes > 0:
+            after = whole_batch_at(descriptor, position + outcome.length_bytes, end)
+        after = after or next_batch(descriptor, position, end, expected)
+        resumed = after.position if after else end
+        kind, detail = self._damage(descriptor, position, end, outcome, is_tail=after is None)
+        lost = 0
+        if after and after.base_offset is not None:
+            lost = max(after.base_offset - expected, 0)
+        elif self._next_base is not None and after is None:
+            lost = max(self._next_base - expected, 0)
+        if lost:
+            detail += f"; {lost} offsets were in these bytes"
+        self._counts.lost_in_damage += lost
+        self._end_readable(expected)
+        self._add(kind, detail, expected, position)
+        self._counts.is_tail_damaged = after is None
+        self._expected += lost
+        self._state.missing_until = self._expected
+        self._indexes.tell_damage(position, resumed)
+        self._times.tell_damage(self._expected)
+        return resumed
+
+    def _damage(
+        self, descriptor: int, position: int, end: int, outcome: BatchOutcome, *, is_tail: bool
+    ) -> tuple[BrokerFault, str]:
+        if is_tail and is_zero_from(descriptor, position, end):
+            kind = BrokerFault.ZERO_TAIL if self._next_base is None else BrokerFault.BAD_LENGTH
+            return kind, f"{end - position} bytes of zeros to the end of the file"
+        if isinstance(outcome, CorruptBatch):
+            return BrokerFault(outcome.fault.value), outcome.detail
+        needed_bytes = outcome.needed_bytes if isinstance(outcome, NeedMoreBytes) else 0
+        detail = f"a batch of {needed_bytes} bytes or more, but {end - position} are left"
+        is_torn = is_tail and self._next_base is None
+        return BrokerFault.TORN_TAIL if is_torn else BrokerFault.BAD_LENGTH, detail
+
+    def _end_readable(self, offset: int) -> None:
+        if self._counts.readable is None:
+            self._counts.readable = offset, self._counts.record_count
+
+    # ---- the records
+
+    def _check_records(
+        self,
+        batch: RecordBatch,
+        fields: object,
+        base_offset: int,
+        last_offset: int,
+    ) -> None:
+        """Decode every record of a batch."""
+        previous, greatest, position = base_offset - 1, -1, batch.position
+        shift = base_offset - (batch.base_offset if batch.base_offset is not None else base_offset)
+        is_empty = True
+        for record in batch.records():
+            if isinstance(record, NotChecked):
+                self._unread(record.reason)
+                return
+            if isinstance(record, CorruptRecord):
+                self._add(BrokerFault.BAD_RECORD, record.detail, previous + 1, position)
+                return
+            offset, is_empty = record.offset + shift, False
+            if not previous < offset <= last_offset:
+                detail = f"record offset {offset} after {previous}, in a batch to {last_offset}"
+                self._add(BrokerFault.BAD_RECORD, detail, offset, position)
+                return
+            previous, greatest = offset, max(greatest, record.timestamp)
+        if not is_empty and isinstance(fields, BatchHeader) and greatest != fields.max_timestamp:
+            detail = f"{fields.max_timestamp}, but its records have {greatest} at most"
+            self._add(BrokerFault.BAD_MAX_TIMESTAMP, detail, base_offset, position)
+
+    def _unread(self, reason: str) -> None:
+        self._counts.unread[reason] = self._counts.unread.get(reason, 0) + 1
+
+    # ---- the indexes
+
+    def _check_indexes(self, aborted_data: bytes | None) -> None:
+        counts, is_last = self._counts, self._next_base is None
+        for suffix, kind in (
+            (INDEX_SUFFIX, BrokerFault.INDEX_SPARSE),
+            (TIME_INDEX_SUFFIX, BrokerFault.TIME_INDEX_SPARSE),
+        ):
+            if suffix not in self._files.sizes:
+                self._add(kind, f"there is no {self._files.path(suffix).name}", None, None)
+        has_index = INDEX_SUFFIX in self._files.sizes
+        has_times = TIME_INDEX_SUFFIX in self._files.sizes
+        faults: Iterator[SegmentIndexFault] = iter(())
+        if has_index:
+            found = self._indexes.faults(counts.log_bytes, self._last_batch, is_last=is_last)
+            faults = chain(faults, found)
+        if has_times:
+            faults = chain(faults, self._times.faults(self._greatest, is_last=is_last))
+        faults = chain(
+            faults,
+            transaction_index_faults(
+                aborted_data, self._aborted, self._starts, self._state.missing_until
+            ),
+        )
+        for fault in faults:
+            finding = self._finding(fault.kind, fault.detail, fault.offset, fault.position)
+            tally = self._notes if fault.is_note else self._tally
+            tally.add(finding._replace(stands_for=fault.total))
+
+    # ---- findings
+
+    def _add(
+        self, kind: BrokerFault, detail: str, offset: int | None, position: int | None
+    ) -> None:
+        self._tally.add(self._finding(kind, detail, offset, position))
+
+    def _finding(
+        self, kind: BrokerFault, detail: str, offset: int | None, position: int | None
+    ) -> Finding:
+        topic, partition = self._topic_partition
+        return Finding(kind, topic, partition, detail, self._files.name, offset, position)
