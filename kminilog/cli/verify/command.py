@@ -6,8 +6,7 @@ could not be done.
 """
 
 import os
-from datetime import UTC, datetime
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +15,22 @@ import click
 from kminilog.cli.shared.cluster_option import is_cluster
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere
-from kminilog.cli.shared.options import ARGUMENTS, example, json_option
+from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import (
     failures_told,
-    json_bytes,
     warn,
     width,
     write_document,
     write_lines,
 )
-from kminilog.cli.shared.output_files import OutputFile, write_output, write_page
+from kminilog.cli.shared.output_files import OutputFile
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import (
     is_reading_asked,
     reading_options,
     to_source,
 )
+from kminilog.cli.verify.saving import save_report
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.orphans import topics_to_check, why_no_log_dir
@@ -39,6 +38,7 @@ from kminilog.verification.partition_checks import segment_check
 
 if TYPE_CHECKING:
     from kminilog.jobs.source.description import Source
+    from kminilog.verification.html_report import BytesOf
     from kminilog.verification.report import Report
 
 
@@ -186,7 +186,7 @@ def command(
             _refuse_outputs_in(source, report_file, junit_file, findings_file)
         report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
     try:
-        _save(report, log_dir, report_file, junit_file)
+        save_report(report, partial(_bytes_of, log_dir), report_file, junit_file)
     finally:  # the result of a long check is shown, even if a file cannot be written
         if as_json:
             write_document(report.to_json())
@@ -245,41 +245,7 @@ def _verify_by_spark(
         return verify(spark, log_dir, topics, progress=at, **options)
 
 
-def _save(
-    report: "Report", log_dir: LogDir, report_file: Path | None, junit_file: Path | None
-) -> None:
-    if report_file:
-        suffix = report_file.suffix.lower()
-        if suffix == ".json":
-            write_output(report_file, json_bytes(report.to_json(), indent=2) + b"\n")
-        elif suffix in (".html", ".htm"):
-            write_page(report_file, _page(report, log_dir))
-        else:
-            text = report.to_text().encode(errors="backslashreplace")
-            write_output(report_file, text + b"\n")
-    if junit_file:
-        from kminilog.verification.junit_report import render_junit
-
-        write_output(junit_file, render_junit(report))
-
-
-def _page(report: "Report", log_dir: LogDir) -> str:
+def _bytes_of(log_dir: LogDir) -> "BytesOf":
     from kminilog.cli.verify.damaged_bytes import damaged_bytes
-    from kminilog.verification.commands import quoted
-    from kminilog.verification.html_report import ReportOrigin
 
-    words = click.get_current_context().meta.get(ARGUMENTS, ())
-    made = ReportOrigin(
-        time=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
-        version=import_module("kminilog").__version__,
-        directory=_directory(),
-        command=" ".join(["kminilog", *map(quoted, words)]),
-    )
-    return report.to_html(damaged_bytes(log_dir), made)
-
-
-def _directory() -> str:
-    try:
-        return str(Path.cwd())
-    except OSError:  # somebody has removed it
-        return "a directory that is gone"
+    return damaged_bytes(log_dir)

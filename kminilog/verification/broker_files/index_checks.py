@@ -16,7 +16,7 @@ are one finding, at the first of them, which stands for all.
 Source: Kafka: LogSegment.append, OffsetIndex, TimeIndex, AbortedTxn.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from kminilog.broker_files.index_files import (
@@ -282,13 +282,13 @@ def transaction_index_faults(
     data: bytes | None,
     aborted: Sequence[Aborted],
     starts: Iterable[int],
-    missing_until: int = 0,
+    lost: Collection[range] = (),
 ) -> Iterator[SegmentIndexFault]:
     """Yield the faults of a `.txnindex`, None if there is none.
 
     `aborted` are the transactions whose marker the segment has. `starts` are the first offsets of
     all its transactions: the stable offset may be one, if a follower appended several sets at once.
-    Offsets are missing in front of `missing_until`, so nobody knows where transactions began there.
+    Offsets in `lost` are not there, so nobody knows what began or ended in them.
     """
     faults, kind = _Faults(), BrokerFault.TRANSACTION_INDEX_ENTRY
     contents = parse_transaction_index(data or b"")
@@ -300,7 +300,9 @@ def transaction_index_faults(
         one = expected.get(entry.last_offset)
         if one and entry.producer_id == one.producer_id:
             del expected[entry.last_offset]
-        if why := _why_wrong(entry, one, known_starts, missing_until):
+        if why := _why_wrong(entry, one, known_starts):
+            if any(entry.last_offset in these or entry.first_offset in these for these in lost):
+                continue
             at = number * _ABORTED_BYTES
             faults.add(SegmentIndexFault(kind, f"entry {number} {why}", entry.last_offset, at))
     for one in expected.values():
@@ -311,9 +313,7 @@ def transaction_index_faults(
     yield from faults
 
 
-def _why_wrong(
-    entry: AbortedTransaction, one: Aborted | None, starts: set[int], missing_until: int
-) -> str:
+def _why_wrong(entry: AbortedTransaction, one: Aborted | None, starts: set[int]) -> str:
     """Return what does not fit, or nothing."""
     if entry.version != 0:
         return f"has version {entry.version}"
@@ -321,7 +321,7 @@ def _why_wrong(
         return (
             f"is of producer {entry.producer_id}, but offset {entry.last_offset} is no ABORT of it"
         )
-    if one.first_offset is None or entry.first_offset < missing_until:
+    if one.first_offset is None:
         return ""
     if entry.first_offset != one.first_offset:
         return f"begins at offset {entry.first_offset}, the transaction at {one.first_offset}"

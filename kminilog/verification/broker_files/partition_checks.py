@@ -213,6 +213,8 @@ class _PartitionCheck:
 
     def _judge_transactions(self) -> None:
         for producer_id, (segment, offset, position) in self._state.open_places.items():
+            if offset < self._state.damaged_until:
+                continue  # its end may be in what cannot be read
             detail = f"producer {producer_id} has not ended its transaction"
             found = self._finding(BrokerFault.OPEN_TRANSACTION, detail, segment, offset, position)
             self._findings.append(found)

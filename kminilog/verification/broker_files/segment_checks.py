@@ -11,6 +11,7 @@ Source: Kafka: LogSegment, UnifiedLog.analyzeAndValidateRecords, DumpLogSegments
 """
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -34,6 +35,7 @@ from kminilog.verification.broker_files.faults import (
     BrokerFault,
 )
 from kminilog.verification.broker_files.index_checks import (
+    NO_MORE,
     OffsetIndexCheck,
     SegmentIndexFault,
     TimeIndexCheck,
@@ -60,6 +62,8 @@ class LogState:
     older_gaps: list[MissingOffsets] = field(default_factory=list)
     further_gaps: int = 0  # nobody keeps these
     further_missing: int = 0  # offsets in them
+    lost: deque[range] = field(default_factory=lambda: deque(maxlen=_MOST_GAPS))
+    damaged_until: int = 0  # in front of it bytes could not be read
     missing_until: int = 0  # in front of it offsets are missing, and with them sequences
     open_places: dict[int, BatchPlace] = field(default_factory=dict)  # where transactions began
 
@@ -130,6 +134,7 @@ class _SegmentCheck:
         self._expected = files.base_offset if state.next_offset is None else state.next_offset
         self._aborted: list[Aborted] = []
         self._starts: set[int] = set()  # first offsets of transactions
+        self._aborted_data: bytes | None = None
         self._greatest = -1  # timestamp so far
         self._last_batch = 0  # its position
 
@@ -139,14 +144,14 @@ class _SegmentCheck:
             # The indexes first: what a broker appends meanwhile is not in them.
             self._indexes = OffsetIndexCheck(self._read(INDEX_SUFFIX) or b"", self._base)
             self._times = TimeIndexCheck(self._read(TIME_INDEX_SUFFIX) or b"", self._base)
-            aborted_data = self._read(TRANSACTION_INDEX_SUFFIX)
+            self._aborted_data = self._read(TRANSACTION_INDEX_SUFFIX)
             descriptor = open_untouched(self._files.log_path)
             try:
                 counts.log_bytes = os.fstat(descriptor).st_size
                 self._check_log(descriptor)
             finally:
                 os.close(descriptor)
-            self._check_indexes(aborted_data)
+            self._check_indexes()
         except OSError as error:
             counts.unchecked.append(f"{error.filename or self._files.log_path}: {error.strerror}")
         counts.index_entries = self._indexes.count if hasattr(self, "_indexes") else 0
@@ -187,7 +192,9 @@ class _SegmentCheck:
         """Check whole batches; return where they end, and what stands there."""
         batches = read_batches(descriptor, position, end)
         epochs = self._state.epochs
-        for batch in batches:
+        ahead: BatchOutcome | None = None
+        while (batch := ahead or next(batches, None)) is not None:
+            ahead = None
             if not isinstance(batch, RecordBatch):
                 return position, batch
             fields = batch.fields
@@ -198,8 +205,6 @@ class _SegmentCheck:
                 base_offset = self._first_inside(batch, last_offset)
             if base_offset != self._expected:
                 ahead = next(batches, None)
-                if ahead is not None:
-                    batches = chain([ahead], batches)
                 following = self._next_base if ahead is None else None
                 if isinstance(ahead, RecordBatch):
                     following = ahead.base_offset
@@ -333,6 +338,7 @@ class _SegmentCheck:
         state = self._state
         state.gaps.append(MissingOffsets(start, stop, self._files.name, position, is_at_leader))
         state.missing_until = stop
+        state.lost.append(range(start, stop))
         if len(state.gaps) > _MOST_GAPS:
             oldest = state.gaps.pop(0)
             if len(state.older_gaps) < _MOST_GAPS:
@@ -365,8 +371,11 @@ class _SegmentCheck:
         self._counts.is_tail_damaged = after is None
         self._expected += lost
         self._state.missing_until = self._expected
-        self._indexes.tell_damage(position, resumed)
-        self._times.tell_damage(self._expected)
+        is_end = after is None and self._next_base is None
+        self._indexes.tell_damage(position, NO_MORE if is_end else resumed)
+        self._state.damaged_until = NO_MORE if is_end else self._expected
+        self._times.tell_damage(self._state.damaged_until)
+        self._state.lost.append(range(expected, self._state.damaged_until))
         return resumed
 
     def _damage(
@@ -421,7 +430,7 @@ class _SegmentCheck:
 
     # ---- the indexes
 
-    def _check_indexes(self, aborted_data: bytes | None) -> None:
+    def _check_indexes(self) -> None:
         counts, is_last = self._counts, self._next_base is None
         for suffix, kind in (
             (INDEX_SUFFIX, BrokerFault.INDEX_SPARSE),
@@ -439,9 +448,7 @@ class _SegmentCheck:
             faults = chain(faults, self._times.faults(self._greatest, is_last=is_last))
         faults = chain(
             faults,
-            transaction_index_faults(
-                aborted_data, self._aborted, self._starts, self._state.missing_until
-            ),
+            transaction_index_faults(self._aborted_data, self._aborted, self._starts, self._state.lost),
         )
         for fault in faults:
             finding = self._finding(fault.kind, fault.detail, fault.offset, fault.position)

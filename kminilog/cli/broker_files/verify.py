@@ -1,0 +1,86 @@
+"""`kminilog verify` of a Kafka broker's log directory: the same options, report and exit codes.
+
+What would write there, or needs what a broker does not keep, is refused. Source: ours.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.shared.options import example
+from kminilog.cli.shared.output import failures_told, width, write_document, write_lines
+from kminilog.cli.shared.progress import working
+from kminilog.cli.verify.command import SourcesTogether
+from kminilog.cli.verify.command import command as verify
+from kminilog.cli.verify.saving import save_report
+from kminilog.system import SystemClock
+from kminilog.verification.broker_files.report import verify_broker
+
+_REFUSED = {
+    "against": "a broker's files are compared with no source",
+    "job": "no ingest job has written there",
+    "since_last": "it would have to write what it has seen into this directory",
+    "partitioner": "the placement of keys is not checked there",
+    "master": "this process does it",
+}
+
+
+def _verify(
+    log_dir_path: Path,
+    /,
+    topics: tuple[str, ...],
+    engine: str,
+    full: bool,
+    strict_index: bool,
+    allow: tuple[str, ...],
+    report_file: Path | None,
+    junit_file: Path | None,
+    findings_file: Path | None,
+    as_json: bool,
+    **others: Any,
+) -> int:
+    """Check all files of each TOPIC of a Kafka broker, or of all topics; nothing is written there.
+
+    --full decodes every record.
+    """
+    for name, why in _REFUSED.items():
+        if others.get(name):
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{log_dir_path} is a Kafka broker's: no {option}, {why}")
+    if engine == "spark":
+        raise click.UsageError(f"{log_dir_path} is a Kafka broker's: {_REFUSED['master']}")
+    from kminilog.verification.account.findings_file import every_finding
+
+    with (
+        failures_told(as_json),
+        working("Verifying") as at,
+        every_finding(findings_file) as all_findings,
+    ):
+        report = verify_broker(
+            log_dir_path,
+            topics,
+            clock=SystemClock(),
+            strict_index=strict_index,
+            allow=allow,
+            full=full,
+            all_findings=all_findings,
+            progress=at,
+        )
+    try:
+        save_report(report, lambda: lambda sample: (), report_file, junit_file)
+    finally:  # the result of a long check is shown, even if a file cannot be written
+        if as_json:
+            write_document(report.to_json())
+        else:
+            write_lines(report.to_lines(width()))
+    return report.exit_code
+
+
+command = SourcesTogether(
+    "verify",
+    callback=click.pass_obj(_verify),
+    params=verify.params,
+    help=_verify.__doc__,
+    epilog=example("kminilog verify"),
+)

@@ -1,0 +1,435 @@
+"""Each fault of a broker's files by one damage; a whole partition has none."""
+
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from kminilog.system import SystemClock
+from kminilog.verification.broker_files.report import verify_broker
+from kminilog.verification.report import Report
+from tests.support.broker_files.partition_writer import (
+    ABORT,
+    COMMIT,
+    PartitionWriter,
+    Producer,
+    batch,
+)
+from tests.support.damage import cut_to, flip_byte
+
+
+def judged(log_dir: Path, *, full: bool = False, strict: bool = True) -> Report:
+    return verify_broker(log_dir, clock=SystemClock(), full=full, strict_index=strict)
+
+
+def found(log_dir: Path, **options: bool) -> dict[str, int]:
+    return {kind.value: n for kind, n in judged(log_dir, **options).tally.counts().items()}
+
+
+def written(writer: PartitionWriter, rounds: int = 12) -> PartitionWriter:
+    """Append batches of all kinds: plain, compressed, idempotent, transactional, two leaders."""
+    plain, sender, other = Producer(7), Producer(8, 2), Producer(9, is_transactional=True)
+    for number in range(rounds):
+        epoch = 3 * (number * 2 // rounds)
+        plain = writer.append(5, producer=plain, epoch=epoch)
+        writer.append(3, epoch=epoch, is_gzip=True)
+        sender = writer.append(1, producer=sender, epoch=epoch)
+        other = writer.append(4, producer=other, epoch=epoch)
+        writer.end(other, ABORT if number % 3 else COMMIT, epoch=epoch)
+    return writer
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> PartitionWriter:
+    """A partition of three segments, written and closed."""
+    writer = written(PartitionWriter(tmp_path / "broker", segment_bytes=2200))
+    writer.close()
+    return writer
+
+
+def logs(writer: PartitionWriter) -> list[Path]:
+    return sorted(writer.directory.glob("*.log"))
+
+
+def replace_at(path: Path, position: int, data: bytes) -> None:
+    content = bytearray(path.read_bytes())
+    content[position : position + len(data)] = data
+    path.write_bytes(content)
+
+
+def test_verify_of_a_whole_partition_finds_nothing(writer: PartitionWriter):
+    report = judged(writer.log_dir, full=True)
+    assert (report.verdict, len(logs(writer))) == ("ok", 3)
+    (partition,) = report.partitions
+    assert partition["message_count"] == 12 * 13
+    assert partition["missing_offsets"]["control"] == 12
+    assert partition["last_stable_offset"] == partition["log_end_offset"] == writer.offset
+
+
+# ---- bytes of a batch
+
+
+@pytest.mark.parametrize(
+    ("at", "kind"),
+    [
+        (0, "offset-disorder"),  # the base offset
+        (7, "offset-disorder"),
+        (8, "bad-length"),
+        (11, "bad-length"),
+        (12, "leader-epoch"),
+        (15, "leader-epoch"),
+        (16, "bad-magic"),
+        (17, "bad-crc"),
+        (30, "bad-crc"),
+        (70, "bad-crc"),
+    ],
+)
+def test_verify_of_a_changed_byte_finds_one_fault(writer: PartitionWriter, at: int, kind: str):
+    file, position, _ = writer.batches[6]
+    flip_byte(file, position + at, mask=0x40)
+    counts = found(writer.log_dir)
+    assert counts.get(kind) == 1
+    assert set(counts) <= {kind, "bad-length"}, counts
+
+
+def test_verify_without_leader_epochs_on_record_finds_the_odd_batch(tmp_path: Path):
+    writer = written(PartitionWriter(tmp_path / "broker"))
+    writer.close(with_epochs=False)
+    file, position, _ = writer.batches[6]
+    flip_byte(file, position + 15, mask=0x40)
+    (finding,) = judged(writer.log_dir).tally.findings()
+    assert (finding.kind.value, finding.position) == ("leader-epoch", position)
+
+
+def test_verify_of_wrong_epoch_order_finds_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    for epoch in (0, 4, 4, 2, 2):
+        writer.append(epoch=epoch)
+    writer.close(with_epochs=False)
+    assert found(writer.log_dir) == {"leader-epoch": 1}
+
+
+def test_verify_of_a_torn_last_batch_finds_a_torn_tail(writer: PartitionWriter):
+    file, position, size = writer.batches[-1]
+    cut_to(file, position + size - 3)
+    assert found(writer.log_dir) == {"torn-tail": 1}
+
+
+def test_verify_of_a_torn_batch_in_another_segment_finds_a_bad_length(writer: PartitionWriter):
+    file = logs(writer)[0]
+    cut_to(file, file.stat().st_size - 3)
+    assert found(writer.log_dir) == {"bad-length": 1}
+
+
+def test_verify_of_a_lost_last_batch_finds_a_lost_end(writer: PartitionWriter):
+    file, position, _ = writer.batches[-1]
+    cut_to(file, position)
+    assert "lost-end" in found(writer.log_dir)
+
+
+def test_verify_of_zeros_at_the_end_says_so(writer: PartitionWriter):
+    with writer.batches[-1][0].open("ab") as file:
+        file.write(bytes(5000))
+    assert found(writer.log_dir) == {"zero-tail": 1}
+
+
+def test_verify_of_zeros_in_the_middle_finds_one_fault(writer: PartitionWriter):
+    file, position, size = writer.batches[6]
+    replace_at(file, position + 20, bytes(size + 10))
+    assert found(writer.log_dir) == {"bad-crc": 1}
+    (partition,) = judged(writer.log_dir).partitions
+    assert partition["missing_offsets"]["damage"] == 4
+
+
+def test_verify_of_two_batches_swapped_finds_one_disorder(writer: PartitionWriter):
+    (file, start, first), (_, _, second) = writer.batches[5:7]
+    content = file.read_bytes()[start : start + first + second]
+    replace_at(file, start, content[first:] + content[:first])
+    counts = found(writer.log_dir)
+    assert counts.pop("offset-disorder") == 1
+    assert set(counts) <= {"index-position", "time-index-entry"}
+
+
+def test_verify_of_a_doubled_batch_finds_an_overlap(writer: PartitionWriter):
+    file, position, size = writer.batches[-1]
+    content = file.read_bytes()
+    file.write_bytes(content + content[position : position + size])
+    assert found(writer.log_dir) == {"offset-overlap": 1}
+
+
+def test_verify_of_a_batch_with_more_records_than_offsets_finds_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    records = [(None, b"a"), (None, b"b"), (None, b"c")]
+    writer.append_bytes(batch(0, records, last_delta=1, deltas=[0, 0, 1]))
+    writer.close()
+    assert found(writer.log_dir) == {"bad-record-count": 1}
+
+
+def test_full_verify_of_a_record_that_cannot_be_read_finds_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append_bytes(batch(0, [(b"k", b"v")], count=2, last_delta=1))
+    writer.close()
+    assert found(writer.log_dir) == {}
+    assert found(writer.log_dir, full=True) == {"bad-record": 1}
+
+
+def test_full_verify_compares_the_greatest_timestamp(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append_bytes(batch(0, [(b"k", b"v")], timestamp=1000, max_timestamp=2000))
+    writer.close()
+    assert found(writer.log_dir) == {}
+    assert found(writer.log_dir, full=True) == {"bad-max-timestamp": 1}
+
+
+# ---- gaps
+
+
+def test_verify_of_missing_offsets_finds_a_loss(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append()
+    writer.offset += 10
+    writer.append()
+    writer.close()
+    report = judged(writer.log_dir)
+    (finding,) = report.tally.findings()
+    assert (finding.kind.value, finding.detail) == ("offset-gap", "10 offsets missing, 5 to 14")
+    assert report.partitions[0]["missing_offsets"]["loss"] == 10
+
+
+def test_verify_of_missing_offsets_before_another_leader_finds_a_truncation(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append()
+    writer.offset += 10
+    writer.append(epoch=1)
+    writer.close()
+    assert found(writer.log_dir) == {"truncated": 1}
+
+
+@pytest.mark.parametrize("by", ["the cleaner's checkpoint", "a batch that lost records"])
+def test_verify_of_a_compacted_partition_explains_its_gaps(tmp_path: Path, by: str):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append(producer=Producer(7))
+    writer.offset += 10
+    writer.append(producer=Producer(7, sequence=15))
+    if by == "the cleaner's checkpoint":
+        writer.checkpoint("cleaner-offset-checkpoint", 20)
+    else:
+        writer.append_bytes(batch(20, [(b"k", b"v")], deltas=[2], last_delta=9))
+        writer.append_bytes(batch(30, [], last_delta=9, max_timestamp=1))
+    writer.close()
+    report = judged(writer.log_dir, full=True)
+    assert report.verdict == "ok", report.to_text()
+    assert report.partitions[0]["missing_offsets"]["compaction"] == 10
+
+
+def test_verify_after_retention_explains_the_start(writer: PartitionWriter):
+    start = int(logs(writer)[1].stem)
+    for file in writer.directory.glob(f"{logs(writer)[0].stem}.*"):
+        file.unlink()
+    epochs = writer.directory / "leader-epoch-checkpoint"
+    assert found(writer.log_dir) == {"lost-start": 1}
+    later = [row for row in writer.epochs if row[1] > start]
+    rows = [(0, start), *later]
+    epochs.write_text(f"0\n{len(rows)}\n" + "".join(f"{e} {at}\n" for e, at in rows))
+    report = judged(writer.log_dir)
+    assert report.verdict == "ok", report.to_text()
+    assert report.partitions[0]["missing_offsets"]["retention"] == start
+
+
+def test_verify_of_a_lost_segment_in_the_middle_finds_a_gap(writer: PartitionWriter):
+    for file in writer.directory.glob(f"{logs(writer)[1].stem}.*"):
+        file.unlink()
+    counts = found(writer.log_dir)
+    assert {*counts} & {"offset-gap", "truncated"}
+
+
+def test_verify_of_a_lost_last_segment_finds_a_lost_end(writer: PartitionWriter):
+    for file in writer.directory.glob(f"{logs(writer)[-1].stem}.*"):
+        file.unlink()
+    assert found(writer.log_dir) == {"lost-end": 1}
+
+
+def test_verify_of_a_lost_log_finds_the_orphans(writer: PartitionWriter):
+    logs(writer)[1].unlink()
+    assert found(writer.log_dir)["orphan-file"] >= 2
+
+
+def test_verify_of_a_renamed_segment_finds_the_name(writer: PartitionWriter):
+    name = logs(writer)[1].stem
+    for file in writer.directory.glob(f"{name}.*"):
+        file.rename(file.with_name(f"{int(name) + 3:020d}{file.suffix}"))
+    counts = found(writer.log_dir)
+    assert counts["name-base-mismatch"] == 1
+    assert not {*counts} & {"offset-gap", "offset-overlap", "offset-disorder"}
+
+
+# ---- producers
+
+
+def test_verify_of_a_sequence_gap_finds_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    producer = writer.append(producer=Producer(7))
+    writer.append(producer=producer.after(3))
+    writer.close()
+    assert found(writer.log_dir) == {"sequence-gap": 1}
+
+
+def test_verify_of_a_batch_sent_twice_finds_a_duplicate(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    producer = writer.append(producer=Producer(7))
+    writer.append(producer=producer)
+    writer.append(producer=producer)
+    writer.close()
+    assert found(writer.log_dir) == {"duplicate-sequence": 1}
+
+
+def test_verify_of_a_fenced_producer_finds_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append(producer=Producer(7, 1))
+    writer.append(producer=Producer(7, 0, 5))
+    writer.close()
+    assert found(writer.log_dir) == {"producer-epoch": 1}
+
+
+def test_verify_accepts_a_new_epoch_and_the_first_sequence_again(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append(producer=Producer(7, sequence=(1 << 31) - 3))
+    writer.append(producer=Producer(7, sequence=2))
+    writer.append(producer=Producer(7, 1, 0))
+    writer.close()
+    assert found(writer.log_dir) == {}
+
+
+def test_verify_of_an_open_transaction_says_where_it_begins(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append()
+    writer.append(producer=Producer(9, is_transactional=True))
+    writer.append()
+    writer.close()
+    report = judged(writer.log_dir)
+    (finding,) = report.tally.findings()
+    assert (finding.kind.value, finding.offset) == ("open-transaction", 5)
+    assert report.partitions[0]["last_stable_offset"] == 5
+
+
+# ---- indexes
+
+
+def shifted(data: bytes, layout: str, slot: int, by: int) -> bytes:
+    rows = [list(row) for row in struct.iter_unpack(layout, data)]
+    for row in rows:
+        row[slot] += by
+    return b"".join(struct.pack(layout, *row) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "layout", "slot", "kind"),
+    [
+        (".index", ">ii", 0, "index-offset"),
+        (".index", ">ii", 1, "index-position"),
+        (".timeindex", ">qi", 0, "time-index-entry"),
+        (".timeindex", ">qi", 1, "time-index-entry"),
+        (".txnindex", ">hqqqq", 1, "transaction-index-entry"),
+        (".txnindex", ">hqqqq", 2, "transaction-index-entry"),
+        (".txnindex", ">hqqqq", 3, "transaction-index-entry"),
+        (".txnindex", ">hqqqq", 4, "transaction-index-entry"),
+    ],
+)
+def test_verify_of_a_shifted_index_finds_it(
+    writer: PartitionWriter, suffix: str, layout: str, slot: int, kind: str
+):
+    path = logs(writer)[1].with_suffix(suffix)
+    path.write_bytes(shifted(path.read_bytes(), layout, slot, 1))
+    counts = found(writer.log_dir)
+    assert kind in counts
+    assert {one.partition("-index")[0] for one in counts} <= {
+        "index-offset",
+        "index-position",
+        "time",
+        "transaction",
+        "index-sparse",
+    }
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex"])
+def test_verify_of_an_index_without_its_last_entry_finds_it_by_the_strict_rule(
+    writer: PartitionWriter, suffix: str
+):
+    path = logs(writer)[1].with_suffix(suffix)
+    entry_bytes = {".index": 8, ".timeindex": 12, ".txnindex": 34}[suffix]
+    cut_to(path, path.stat().st_size - entry_bytes)
+    (kind,) = found(writer.log_dir)
+    assert kind.endswith("-sparse")
+    report = judged(writer.log_dir, strict=False)
+    if suffix == ".txnindex":
+        assert report.verdict == "findings"
+    else:
+        assert report.verdict == "ok"
+        assert any(one.option == "--strict-index" for one in report.unchecked)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_verify_without_an_index_finds_it_sparse(writer: PartitionWriter, suffix: str):
+    logs(writer)[1].with_suffix(suffix).unlink()
+    (kind,) = found(writer.log_dir, strict=False)
+    assert kind.endswith("index-sparse")
+
+
+def test_verify_of_an_index_past_the_end_finds_it(writer: PartitionWriter):
+    with logs(writer)[-1].with_suffix(".index").open("ab") as file:
+        file.write(struct.pack(">ii", 10_000, 1 << 20))
+    assert found(writer.log_dir) == {"index-past-end": 1}
+
+
+def test_verify_of_padding_accepts_it_only_in_the_last_segment(writer: PartitionWriter):
+    for suffix, size in (".index", 80), (".timeindex", 120):
+        with logs(writer)[-1].with_suffix(suffix).open("ab") as file:
+            file.write(bytes(size))
+    assert found(writer.log_dir) == {}
+    with logs(writer)[0].with_suffix(".index").open("ab") as file:
+        file.write(bytes(80))
+    assert found(writer.log_dir) == {"index-order": 1}
+
+
+def test_verify_of_offsets_of_appended_sets_notes_them(tmp_path: Path):
+    """A broker before 4.0 writes the last offset of the whole set."""
+    writer = PartitionWriter(tmp_path / "broker")
+    for _ in range(20):
+        writer.append(1)
+    writer.close()
+    path = writer.path(".index")
+    path.write_bytes(shifted(path.read_bytes(), ">ii", 0, 1))
+    assert judged(writer.log_dir, strict=False).verdict == "ok"
+    assert found(writer.log_dir) == {"index-offset": path.stat().st_size // 8}
+
+
+# ---- small files
+
+
+def test_verify_of_a_broken_checkpoint_says_so(writer: PartitionWriter):
+    epochs = writer.directory / "leader-epoch-checkpoint"
+    epochs.write_text("0\n2\n0 0\n")
+    assert found(writer.log_dir) == {"bad-checkpoint": 1}
+    epochs.unlink()
+    (writer.log_dir / "recovery-point-offset-checkpoint").write_text("what")
+    assert judged(writer.log_dir).verdict == "partial"
+
+
+def test_verify_changes_nothing(writer: PartitionWriter):
+    def listing() -> list[tuple[str, int, int, int]]:
+        paths = sorted(writer.log_dir.rglob("*"))
+        stats = [(path, path.stat()) for path in paths]
+        return [(str(p), s.st_size, s.st_mtime_ns, s.st_ino) for p, s in stats]
+
+    before = listing()
+    judged(writer.log_dir, full=True)
+    assert listing() == before
+
+
+def test_verify_of_nothing_is_ok(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.close()
+    assert judged(writer.log_dir).verdict == "ok"
+    shutil.rmtree(writer.directory)
+    assert judged(writer.log_dir).partitions == []
