@@ -77,10 +77,9 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, list[str], 
         return "find", [partition, str(finding.offset)], ["--explain"]
     file = f"{scope.get('log_dir', '.')}/{partition}/{finding.segment}"
     file += finding.kind.suffix
-    if finding.position is None:
-        return "dump", [file], ["--hex"]
-    at = ["--at", str(finding.position)]
-    return "dump", [file], at if file.endswith(INDEX_SUFFIX) else [*at, "--hex"]
+    at = [] if finding.position is None else ["--at", str(finding.position)]
+    has_bytes = not scope.get("broker") and not (at and file.endswith(INDEX_SUFFIX))
+    return "dump", [file], [*at, *["--hex"] * has_bytes]
 
 
 def _against(scope: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from kminilog.errors import LogDirError
 from kminilog.format.names import LOG_SUFFIX
 from kminilog.storage.topics import TOPIC_SUFFIX
 
-READING = ("ls", "find", "dump", "consume")
+READING = ("ls", "find", "dump", "consume", "verify")
 WRITING = ("topic", "produce", "recover", "retain", "compact", "ingest", "group")
 _ONLY_BROKERS_FILES = (".timeindex", ".txnindex", ".snapshot")
 _MAGIC_AT = 16

@@ -301,7 +301,8 @@ def transaction_index_faults(
         if one and entry.producer_id == one.producer_id:
             del expected[entry.last_offset]
         if why := _why_wrong(entry, one, known_starts):
-            if any(entry.last_offset in these or entry.first_offset in these for these in lost):
+            first_offset = min(entry.first_offset, one.first_offset or 0 if one else MAX_OFFSET)
+            if any(r.start <= entry.last_offset and first_offset < r.stop for r in lost):
                 continue
             at = number * _ABORTED_BYTES
             faults.add(SegmentIndexFault(kind, f"entry {number} {why}", entry.last_offset, at))

@@ -448,7 +448,9 @@ class _SegmentCheck:
             faults = chain(faults, self._times.faults(self._greatest, is_last=is_last))
         faults = chain(
             faults,
-            transaction_index_faults(self._aborted_data, self._aborted, self._starts, self._state.lost),
+            transaction_index_faults(
+                self._aborted_data, self._aborted, self._starts, self._state.lost
+            ),
         )
         for fault in faults:
             finding = self._finding(fault.kind, fault.detail, fault.offset, fault.position)

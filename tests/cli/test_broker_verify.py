@@ -1,0 +1,109 @@
+"""`kminilog verify` of a Kafka broker's log directory: the verdict, in each of its forms."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from kminilog.verification.broker_files.faults import BrokerFault
+from tests.broker_files.partitions import broker_directory
+from tests.support.broker_files.damages import partition_of_all_kinds
+from tests.support.cli.command_line import CommandLine
+from tests.support.damage import flip_byte
+
+
+@pytest.fixture
+def kafka(tmp_path: Path) -> CommandLine:
+    return CommandLine(partition_of_all_kinds(tmp_path / "kafka", rounds=12).log_dir)
+
+
+@pytest.fixture
+def damaged(kafka: CommandLine) -> CommandLine:
+    flip_byte(next(kafka.log_dir.glob("orders-0/*.log")), 70, mask=1)
+    return kafka
+
+
+def test_verify_of_a_broker_is_ok_and_says_what_it_checked(kafka: CommandLine):
+    run = kafka.ok("verify", "orders", "--full")
+    assert run.out.endswith(
+        "verdict: ok; no findings in 1 partition, 1 segment, 168 whole messages, 6744 bytes\n"
+    )
+    assert "records, compressed-messages, log-starts, log-ends" in run.out
+
+
+def test_verify_of_a_broker_finds_damage(damaged: CommandLine):
+    run = damaged("verify")
+    assert run.code == 1
+    assert "bad-crc  error  1" in run.out
+    assert "offset 0, byte 0: Record is corrupt (stored crc = " in run.out
+
+
+def test_verify_of_a_broker_prints_one_document(damaged: CommandLine):
+    document = damaged("verify", "--json").document
+    assert (document["verdict"], document["engine"]) == ("findings", "local")
+    ((found,), (partition,)) = document["findings"], document["partitions"]
+    assert (found["class"], found["count"]) == ("bad-crc", 1)
+    assert partition["missing_offsets"] == {
+        "compaction": 0,
+        "truncation": 0,
+        "loss": 0,
+        "control": 12,
+        "damage": 5,
+        "retention": 0,
+    }
+    assert [one["finding_count"] for one in partition["segments"]] == [1]
+    assert {"what": "records", "option": "--full"}.items() <= document["unchecked"][0].items()
+
+
+def test_command_of_a_finding_shows_the_damage(damaged: CommandLine):
+    (found,) = damaged("verify", "--json").document["findings"]
+    _, *words = found["samples"][0]["command"].split()
+    run = damaged(*words)
+    assert "stored crc" in run.out + run.err
+
+
+def test_verify_of_a_broker_allows_a_class(damaged: CommandLine):
+    assert damaged("verify", "--allow", "bad-crc").code == 0
+    run = damaged("verify", "--allow", "key-order")
+    assert run.code == 2
+    assert "there are: bad-crc, " in run.err
+
+
+def test_verify_of_a_broker_writes_reports(damaged: CommandLine, tmp_path: Path):
+    files = {name: tmp_path / name for name in ("r.html", "r.json", "r.txt", "j.xml", "f.jsonl")}
+    for name in ("r.html", "r.json", "r.txt"):
+        words = ["--report", files[name], "--junit", files["j.xml"], "--findings", files["f.jsonl"]]
+        assert damaged("verify", *words).code == 1
+    assert "bad-crc" in files["r.html"].read_text()
+    assert json.loads(files["r.json"].read_bytes())["verdict"] == "findings"
+    assert "bad-crc" in files["r.txt"].read_text()
+    suite = ElementTree.parse(files["j.xml"]).getroot()[0]
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert set(cases) == {kind.value for kind in BrokerFault}
+    assert [name for name, case in cases.items() if case.find("failure") is not None] == ["bad-crc"]
+    (row,) = map(json.loads, files["f.jsonl"].read_text().splitlines())
+    assert (row["class"], row["offset"], row["position"]) == ("bad-crc", 0, 0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--against x.txt", "--since-last", "--partitioner default-0.9", "--engine spark"],
+)
+def test_verify_of_a_broker_refuses_what_it_cannot_do(kafka: CommandLine, words: str):
+    run = kafka("verify", *words.split())
+    assert run.code == 2
+    assert "is a Kafka broker's: " in run.err
+
+
+def test_verify_of_a_broker_without_the_topic_says_so(kafka: CommandLine):
+    run = kafka("verify", "nothing")
+    assert (run.code, "nothing" in run.err) == (2, True)
+
+
+def test_verify_of_golden_batches_of_all_formats(tmp_path: Path):
+    """Batches of Kafka's own client, in formats v0 to v2 and five codecs."""
+    kafka = CommandLine(broker_directory(tmp_path / "kafka"))
+    document = kafka("verify", "--full", "--json").document
+    classes = {found["class"]: found["count"] for found in document["findings"]}
+    assert not {*classes} & {"bad-crc", "bad-length", "bad-magic", "bad-record"}, classes
