@@ -1,0 +1,38 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import org.apache.kafka.common.record.FileRecords;
+import org.apache.kafka.common.record.Record;
+import org.apache.kafka.common.record.RecordBatch;
+
+/**
+ * Kafka's own reader over the .log files that stdin names, a line each. For each it prints the number
+ * of batches and of bytes that it read as valid, the size of the file, and what it threw, or "-".
+ */
+public class FileRecordsOracle {
+    public static void main(String[] args) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        boolean deep = args.length == 0;
+        for (String name = in.readLine(); name != null; name = in.readLine()) {
+            File file = new File(name);
+            int batches = 0;
+            long validBytes = 0;
+            String thrown = "-";
+            try (FileRecords records = FileRecords.open(file, false)) {
+                for (RecordBatch batch : records.batches()) {
+                    batch.ensureValid();
+                    if (deep) {
+                        for (Record record : batch) {
+                            record.ensureValid();
+                        }
+                    }
+                    batches++;
+                    validBytes += batch.sizeInBytes();
+                }
+            } catch (Exception error) {
+                thrown = error.getClass().getSimpleName();
+            }
+            System.out.println(batches + " " + validBytes + " " + file.length() + " " + thrown);
+        }
+    }
+}
