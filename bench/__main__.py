@@ -31,6 +31,7 @@ from bench import (
     storing,
     verifying,
     verifying_sources,
+    verifying_today,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -50,6 +51,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "reading": reading.measure,
     "verifying": verifying.measure,
     "verifying_sources": verifying_sources.measure,
+    "verifying_today": verifying_today.measure,
     "comparing": comparing.measure,
     "checking_labs": checking_labs.measure,
 }

@@ -49,11 +49,8 @@ def test_damage_that_kafkas_reader_takes_for_whole_has_a_row(tmp_path: Path):
         shutil.copytree(writer.log_dir, there)
         what = damage(Random(seed), there / writer.name, writer)
         counts = verify_broker(there, clock=SystemClock(), strict_index=True).tally.counts()
-        file = next(
-            path
-            for path in (there / writer.name).iterdir()
-            if path.read_bytes() != whole[path.name]
-        )
+        files = (there / writer.name).iterdir()
+        file = next(path for path in files if path.read_bytes() != whole[path.name])
         log = file.with_suffix(".log")
         kept = tmp_path / f"{seed}.log"
         shutil.copy(log, kept)

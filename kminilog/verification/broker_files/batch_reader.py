@@ -16,32 +16,42 @@ from kminilog.broker_files.record_batch import CRC_END, HEADER_BYTES, BatchHeade
 from kminilog.format.message import SIZE_END, NeedMoreBytes
 from kminilog.format.names import MAX_OFFSET
 
-WINDOW_BYTES = 1 << 20
+WINDOW_BYTES = 1 << 18  # so that a window stays in the processor's cache
 _PROBE_BYTES = 1 << 16
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _NEW = BatchHeader._make
 _ZEROS = bytes(WINDOW_BYTES)
 # Where a batch may begin: an offset below 2^48, a size from 1 to 2^27, 4 bytes, and a magic.
 _MAY_BEGIN = re.compile(rb"(?s)\0(?=\0.{6}(?!\0{4})[\0-\7].{7}[\0-\2])")
+_CONTROL = 0x20
 _SEEN_BYTES = 17  # from the offset to the magic
 
 
 def read_batches(
-    descriptor: int, position: int, end: int, window_bytes: int = WINDOW_BYTES
+    descriptor: int,
+    position: int,
+    end: int,
+    window_bytes: int = WINDOW_BYTES,
+    *,
+    with_data: bool = False,
 ) -> Iterator[BatchOutcome]:
-    """Yield what stands from `position` to `end`; stop after the first that is no `RecordBatch`."""
+    """Yield what stands from `position` to `end`; stop after the first that is no `RecordBatch`.
+
+    To copy all bytes once more takes as long as their checksums. So a batch of format v2 has its
+    `data` only `with_data`, or if it is a control batch.
+    """
     window, start = b"", position
     while position < end:
         at = position - start
         if at + HEADER_BYTES <= len(window):
             header = _NEW(_HEADER.unpack_from(window, at))
             size = SIZE_END + header.length
-            if header.magic == 2 and HEADER_BYTES <= size <= len(window) - at:
-                frame = window[at : at + size]
-                if crc32c(frame[CRC_END:]) == header.crc:
-                    yield RecordBatch(position, header, frame)
-                    position += size
-                    continue
+            is_here = header.magic == 2 and HEADER_BYTES <= size <= len(window) - at
+            if is_here and crc32c(window[at + CRC_END : at + size]) == header.crc:
+                is_wanted = with_data or header.attributes & _CONTROL
+                yield RecordBatch(position, header, window[at : at + size] if is_wanted else b"")
+                position += size
+                continue
         outcome = decode_batch(window, at)
         if isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - position:
             wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)

@@ -21,7 +21,7 @@ from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatc
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
 from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
 from kminilog.broker_files.untouched import open_untouched, read_untouched
-from kminilog.format.message import NeedMoreBytes
+from kminilog.format.message import SIZE_END, NeedMoreBytes
 from kminilog.format.names import INDEX_SUFFIX, TopicPartition
 from kminilog.verification.broker_files.batch_reader import (
     is_zero_from,
@@ -190,19 +190,21 @@ class _SegmentCheck:
         self, descriptor: int, position: int, end: int
     ) -> tuple[int, BatchOutcome | None]:
         """Check whole batches; return where they end, and what stands there."""
-        batches = read_batches(descriptor, position, end)
-        epochs = self._state.epochs
+        batches = read_batches(descriptor, position, end, with_data=self._is_full)
+        counts, epochs, indexes = self._counts, self._state.epochs, self._indexes
         ahead: BatchOutcome | None = None
         while (batch := ahead or next(batches, None)) is not None:
             ahead = None
             if not isinstance(batch, RecordBatch):
                 return position, batch
             fields = batch.fields
-            last_offset = batch.last_offset
-            base_offset = batch.base_offset
-            if base_offset is None:  # a compressed set of format v0 or v1
-                self._counts.compressed_set_count += 1
-                base_offset = self._first_inside(batch, last_offset)
+            if isinstance(fields, BatchHeader):
+                size, timestamp = SIZE_END + fields.length, fields.max_timestamp
+                base_offset = fields.base_offset
+                last_offset = base_offset + fields.last_offset_delta
+            else:
+                size, timestamp = batch.length_bytes, fields.timestamp
+                base_offset, last_offset = self._first_inside(batch), fields.offset
             if base_offset != self._expected:
                 ahead = next(batches, None)
                 following = self._next_base if ahead is None else None
@@ -210,7 +212,7 @@ class _SegmentCheck:
                     following = ahead.base_offset
                 base = self._take_offset(batch, base_offset, last_offset, following)
                 if base is None:
-                    position += batch.length_bytes
+                    position += size
                     continue
                 last_offset += base - base_offset
                 base_offset = base
@@ -222,14 +224,17 @@ class _SegmentCheck:
                 epoch = fields.partition_leader_epoch
                 if epoch != epochs.epoch or base_offset >= epochs.next_start:
                     self._take_epoch(epoch, base_offset, position)
-                self._take_header(batch, fields, position)
+                count = fields.record_count
+                is_plain = count == fields.last_offset_delta + 1 and fields.producer_id < 0
+                if is_plain and not fields.is_control:
+                    counts.record_count += count
+                else:
+                    self._take_header(batch, fields, position)
             else:
-                self._counts.record_count += 1
-            timestamp = batch.max_timestamp
+                counts.record_count += 1
             if last_offset >= self._times.next_offset:
                 self._times.tell(base_offset, last_offset, timestamp, self._greatest)
             self._greatest = max(self._greatest, timestamp)
-            indexes = self._indexes
             if position >= indexes.next_position and indexes.tell(
                 position, base_offset, last_offset, self._last_batch
             ):
@@ -238,28 +243,32 @@ class _SegmentCheck:
                 indexes.tell_later(base_offset, last_offset)
             if self._is_full:
                 self._check_records(batch, fields, base_offset, last_offset)
-            self._count(base_offset, last_offset)
+            if counts.first_offset is None:
+                self._take_first(base_offset)
+            counts.last_offset = last_offset
+            counts.batch_count += 1
             self._last_batch = position
-            position += batch.length_bytes
+            position += size
         return position, None
 
-    def _first_inside(self, batch: RecordBatch, last_offset: int) -> int:
-        """Return the first offset in a compressed set: only a full check looks there."""
-        if self._is_full:
-            first = next(batch.records(), None)
-            if isinstance(first, Record):
-                return first.offset
-        return min(self._expected, last_offset)
+    def _first_inside(self, message: RecordBatch) -> int:
+        """Return the first offset of a message of format v0 or v1.
 
-    def _count(self, base_offset: int, last_offset: int) -> None:
-        counts = self._counts
-        counts.batch_count += 1
-        if counts.first_offset is None:
-            counts.first_offset = base_offset
-            if base_offset < self._base:
-                detail = f"the first offset is {base_offset}, by the name it is {self._base}"
-                self._add(BrokerFault.NAME_BASE_MISMATCH, detail, base_offset, 0)
-        counts.last_offset = last_offset
+        Only a full check looks into a compressed one.
+        """
+        if message.base_offset is not None:
+            return message.base_offset
+        self._counts.compressed_set_count += 1
+        first = next(message.records(), None) if self._is_full else None
+        return (
+            first.offset if isinstance(first, Record) else min(self._expected, message.last_offset)
+        )
+
+    def _take_first(self, base_offset: int) -> None:
+        self._counts.first_offset = base_offset
+        if base_offset < self._base:
+            detail = f"the first offset is {base_offset}, by the name it is {self._base}"
+            self._add(BrokerFault.NAME_BASE_MISMATCH, detail, base_offset, 0)
 
     def _take_header(self, batch: RecordBatch, header: BatchHeader, position: int) -> None:
         """Take what only a batch of format v2 has."""

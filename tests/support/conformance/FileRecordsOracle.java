@@ -1,9 +1,9 @@
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
-import org.apache.kafka.common.record.FileRecords;
-import org.apache.kafka.common.record.Record;
-import org.apache.kafka.common.record.RecordBatch;
+import org.apache.kafka.common.record.internal.FileRecords;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.RecordBatch;
 
 /**
  * Kafka's own reader over the .log files that stdin names, a line each. For each it prints the number
