@@ -35,6 +35,7 @@ NOT_SEEN = {
         "transaction-index-sparse",
     },
     "the base offset": {"offset-disorder", "offset-overlap", "offset-gap", "name-base-mismatch"},
+    "the magic": {"bad-magic"},
     "the leader epoch": {"leader-epoch", "truncated"},
     "the end of the log": {"lost-end", "open-transaction"},
 }
