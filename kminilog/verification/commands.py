@@ -77,6 +77,8 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, list[str], 
         return "find", [partition, str(finding.offset)], ["--explain"]
     file = f"{scope.get('log_dir', '.')}/{partition}/{finding.segment}"
     file += finding.kind.suffix
+    if scope.get("broker") and finding.position is None:
+        return "verify", [topic], []  # of a file that is not there
     at = [] if finding.position is None else ["--at", str(finding.position)]
     has_bytes = not scope.get("broker") and not (at and file.endswith(INDEX_SUFFIX))
     return "dump", [file], [*at, *["--hex"] * has_bytes]

@@ -11,6 +11,7 @@ from tests.broker_files.partitions import broker_directory
 from tests.support.broker_files.damages import partition_of_all_kinds
 from tests.support.cli.command_line import CommandLine
 from tests.support.damage import flip_byte
+from tests.support.trees import tree_of
 
 
 @pytest.fixture
@@ -88,12 +89,42 @@ def test_verify_of_a_broker_writes_reports(damaged: CommandLine, tmp_path: Path)
 
 @pytest.mark.parametrize(
     "words",
-    ["--against x.txt", "--since-last", "--partitioner default-0.9", "--engine spark"],
+    ["--against x.txt", "--partitioner default-0.9", "--engine spark"],
 )
 def test_verify_of_a_broker_refuses_what_it_cannot_do(kafka: CommandLine, words: str):
     run = kafka("verify", *words.split())
     assert run.code == 2
     assert "is a Kafka broker's: " in run.err
+
+
+def test_verify_since_last_trusts_segments_that_are_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    writer = partition_of_all_kinds(tmp_path / "kafka")
+    kafka = CommandLine(writer.log_dir)
+    before = tree_of(writer.log_dir)
+
+    def trusted_until() -> int | None:
+        run = kafka("verify", "--since-last", "--json")
+        assert run.document["verdict"] == "ok", run.out
+        until: int | None = run.document["partitions"][0]["trusted_until"]
+        return until
+
+    first = kafka.ok("verify", "--json").document["partitions"][0]
+    assert trusted_until() is None
+    assert trusted_until() == writer.base  # the last segment is read again
+    assert tree_of(writer.log_dir) == before
+    again = kafka.ok("verify", "--since-last", "--json").document["partitions"][0]
+    assert {**again, "trusted_until": None} == first
+    damaged = writer.batches[-1][0]
+    flip_byte(damaged, 70, mask=1)
+    assert kafka("verify", "--since-last").code == 1
+    flip_byte(damaged, 70, mask=1)
+    flip_byte(sorted(writer.directory.glob("*.log"))[0], 70, mask=1)
+    run = kafka("verify", "--since-last")
+    assert "bad-crc" in run.out
+    assert "not on trust: 1 partition: no `ok` of it is on record, or a" in run.out
 
 
 def test_verify_of_a_broker_without_the_topic_says_so(kafka: CommandLine):

@@ -3,6 +3,7 @@
 What would write there, or needs what a broker does not keep, is refused. Source: ours.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from kminilog.verification.broker_files.report import verify_broker
 _REFUSED = {
     "against": "a broker's files are compared with no source",
     "job": "no ingest job has written there",
-    "since_last": "it would have to write what it has seen into this directory",
     "partitioner": "the placement of keys is not checked there",
     "master": "this process does it",
 }
@@ -32,6 +32,7 @@ def _verify(
     topics: tuple[str, ...],
     engine: str,
     full: bool,
+    since_last: bool,
     strict_index: bool,
     allow: tuple[str, ...],
     report_file: Path | None,
@@ -42,7 +43,8 @@ def _verify(
 ) -> int:
     """Check all files of each TOPIC of a Kafka broker, or of all topics; nothing is written there.
 
-    --full decodes every record.
+    --full decodes every record. What --since-last has seen is kept in $XDG_STATE_HOME/kminilog, by
+    default in ~/.local/state/kminilog.
     """
     for name, why in _REFUSED.items():
         if others.get(name):
@@ -64,6 +66,7 @@ def _verify(
             strict_index=strict_index,
             allow=allow,
             full=full,
+            since_last=_state_directory() if since_last else None,
             all_findings=all_findings,
             progress=at,
         )
@@ -75,6 +78,12 @@ def _verify(
         else:
             write_lines(report.to_lines(width()))
     return report.exit_code
+
+
+def _state_directory() -> Path:
+    """Return where programs of this user keep what they know from one run to the next."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "kminilog" / "verified"
 
 
 command = SourcesTogether(

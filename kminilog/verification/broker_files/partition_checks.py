@@ -38,6 +38,13 @@ from kminilog.errors import in_words
 from kminilog.format.names import TopicPartition
 from kminilog.text import count
 from kminilog.verification.broker_files.faults import BrokerFault
+from kminilog.verification.broker_files.last_ok import (
+    LastOk,
+    SeenPartition,
+    files_of,
+    state_from_json,
+    state_to_json,
+)
 from kminilog.verification.broker_files.leader_epochs import LeaderEpochs
 from kminilog.verification.broker_files.offset_order import MissingOffsets
 from kminilog.verification.broker_files.segment_checks import (
@@ -92,6 +99,7 @@ class PartitionVerdict:
     findings: list[Finding]
     checked: list[Aspect]
     unchecked: list[Unchecked]
+    seen: SeenPartition | None = None  # all but the last segment, for the next `--since-last`
 
 
 def check_partition(
@@ -102,14 +110,17 @@ def check_partition(
     is_full: bool = False,
     strict_index: bool = False,
     rest: NewRest | None = None,
+    last_ok: LastOk | None = None,
 ) -> PartitionVerdict:
     """Check every segment of a partition, one after the other, then all together; O(bytes).
 
     `is_full` decodes every record. By `strict_index`, an index that another broker than one of
-    today would have written is a finding, too. Raises NotInDirectoryError.
+    today would have written is a finding, too. What `last_ok` has seen is taken on trust. Raises
+    NotInDirectoryError.
     """
     files = directory.files_of(topic_partition)
-    check = _PartitionCheck(files, checkpoints, is_full, strict_index, rest)
+    trusted = last_ok and last_ok.of(str(topic_partition), files.segments)
+    check = _PartitionCheck(files, checkpoints, is_full, strict_index, rest, trusted)
     return check.run(directory)
 
 
@@ -121,6 +132,7 @@ class _PartitionCheck:
         is_full: bool,
         strict_index: bool,
         rest: NewRest | None,
+        trusted: SeenPartition | None,
     ) -> None:
         self._files = files
         self._where = files.topic_partition
@@ -132,12 +144,22 @@ class _PartitionCheck:
         self._unchecked: list[Unchecked] = []
         self._epochs = self._read_epochs()
         self._state = LogState(epochs=LeaderEpochs(self._epochs))
+        if trusted and trusted.state["gaps"] and not self._is_compacted(trusted.counts):
+            trusted = None  # what explained them then is gone
+        self._trusted = trusted
 
     def run(self, directory: BrokerDirectory) -> PartitionVerdict:
         segments = self._files.segments
         counts: list[SegmentCounts] = []
+        if self._trusted:
+            counts += self._trusted.counts
+            self._state = state_from_json(self._trusted.state, self._state)
+        listed = [*map(files_of, segments)]
+        seen = None
         next_bases = [*(one.base_offset for one in segments[1:]), None]
-        for files, next_base in zip(segments, next_bases, strict=True):
+        for files, next_base in [*zip(segments, next_bases, strict=True)][len(counts) :]:
+            if next_base is None and len(counts) == len(segments) - 1:
+                seen = SeenPartition([*counts], listed[:-1], state_to_json(self._state))
             found = check_segment(
                 self._where,
                 files,
@@ -166,6 +188,7 @@ class _PartitionCheck:
             self._findings,
             self._checked(counts),
             [*self._unchecked, *self._left_out(counts)],
+            seen,
         )
 
     # ---- offsets
@@ -173,14 +196,11 @@ class _PartitionCheck:
     def _explain_gaps(self, counts: Sequence[SegmentCounts]) -> dict[str, int]:
         """Return how many offsets are missing for which reason; add findings for those lost."""
         state = self._state
-        is_compacted = any(one.thinned_count for one in counts) or (
-            self._checkpoints.of(CLEANED, self._where) is not None
-        )
         missing = dict.fromkeys(("compaction", "truncation", "loss"), 0)
         missing["control"] = sum(one.control_count for one in counts)
         missing["damage"] = sum(one.lost_in_damage for one in counts)
         gaps = [*state.older_gaps, *state.gaps]
-        if is_compacted:
+        if self._is_compacted(counts):
             missing["compaction"] = sum(map(_size, gaps)) + state.further_missing
             return missing
         for slot, gap in enumerate(gaps):
@@ -192,6 +212,10 @@ class _PartitionCheck:
             self._findings.append(found._replace(stands_for=1 + more))
         missing["loss"] += state.further_missing
         return missing
+
+    def _is_compacted(self, counts: Sequence[SegmentCounts]) -> bool:
+        has_thinned = any(one.thinned_count for one in counts)
+        return has_thinned or self._checkpoints.of(CLEANED, self._where) is not None
 
     def _judge_ends(self, start: int, end: int, counts: Sequence[SegmentCounts]) -> None:
         """Compare where the log begins and ends with what is on record."""
@@ -289,6 +313,7 @@ class _PartitionCheck:
             findings=self._findings,
             unchecked=[],
             segments=[_row(one) for one in counts],
+            trusted_until=self._trusted.state["next_offset"] if self._trusted else None,
             readable_until=readable_until,
             valid_after_damage=after,
         )
@@ -327,6 +352,10 @@ class _PartitionCheck:
             for reason, times in one.unread.items():
                 why = f"{count(times, 'batch')}: {reason}"
                 yield Unchecked(Aspect.RECORDS, f"{where}/{one.name}.log", why, asked=True)
+        if self._trusted:
+            segments = count(len(self._trusted.counts), "segment", "are")
+            why = f"{segments} taken on trust, as the last ok has seen them"
+            yield Unchecked(Aspect.MESSAGES, where, why)
         batches = sum(one.batch_count for one in counts)
         if batches and not self._is_full:
             why = f"what is in {count(batches, 'batch')}, as far as the checksums fit"

@@ -13,7 +13,8 @@ are missing there, too. Memory O(producers).
 Source: Kafka: ProducerAppendInfo, ProducerStateManager, CompletedTxn.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from kminilog.broker_files.record_batch import BatchHeader
 from kminilog.verification.broker_files.faults import BrokerFault
@@ -99,6 +100,23 @@ class Producers:
             return None
         stable = next(iter(self.open.values()), last_offset + 1)
         return Aborted(producer_id, first_offset, last_offset, stable)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as a document, of which `from_json` makes it again."""
+        known = {
+            str(number): [one.epoch, one.last_sequence, one.last_offset]
+            for number, one in self._by_id.items()
+        }
+        return {"known": known, "open": [*self.open.items()]}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "Producers":
+        """Return the state that a document has."""
+        producers = cls()
+        producers.open = dict(document["open"])
+        for number, row in document["known"].items():
+            producers._by_id[int(number)] = _Producer(*row)
+        return producers
 
     @staticmethod
     def _judge(header: BatchHeader, known: _Producer) -> Complaint | None:

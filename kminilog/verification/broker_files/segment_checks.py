@@ -441,14 +441,12 @@ class _SegmentCheck:
 
     def _check_indexes(self) -> None:
         counts, is_last = self._counts, self._next_base is None
-        for suffix, kind in (
-            (INDEX_SUFFIX, BrokerFault.INDEX_SPARSE),
-            (TIME_INDEX_SUFFIX, BrokerFault.TIME_INDEX_SPARSE),
-        ):
-            if suffix not in self._files.sizes:
-                self._add(kind, f"there is no {self._files.path(suffix).name}", None, None)
         has_index = INDEX_SUFFIX in self._files.sizes
         has_times = TIME_INDEX_SUFFIX in self._files.sizes
+        if not has_index and counts.batch_count:
+            self._lacks(BrokerFault.INDEX_SPARSE, INDEX_SUFFIX)
+        if not has_times and self._greatest >= 0:  # a broker of format v0 has none
+            self._lacks(BrokerFault.TIME_INDEX_SPARSE, TIME_INDEX_SUFFIX)
         faults: Iterator[SegmentIndexFault] = iter(())
         if has_index:
             found = self._indexes.faults(counts.log_bytes, self._last_batch, is_last=is_last)
@@ -467,6 +465,9 @@ class _SegmentCheck:
             tally.add(finding._replace(stands_for=fault.total))
 
     # ---- findings
+
+    def _lacks(self, kind: BrokerFault, suffix: str) -> None:
+        self._add(kind, f"there is no {self._files.path(suffix).name}", None, None)
 
     def _add(
         self, kind: BrokerFault, detail: str, offset: int | None, position: int | None

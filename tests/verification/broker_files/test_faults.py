@@ -1,12 +1,17 @@
 """Each fault of a broker's files by one damage; a whole partition has none."""
 
+import os
 import shutil
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
 from kminilog.system import SystemClock
+from kminilog.verification.broker_files import segment_checks
 from kminilog.verification.broker_files.report import verify_broker
 from kminilog.verification.report import Report
 from tests.support.broker_files.partition_writer import (
@@ -100,6 +105,12 @@ def test_verify_without_leader_epochs_on_record_finds_the_odd_batch(tmp_path: Pa
     flip_byte(file, position + 15, mask=0x40)
     (finding,) = judged(writer.log_dir).tally.findings()
     assert (finding.kind.value, finding.position) == ("leader-epoch", position)
+
+
+def test_verify_of_a_higher_epoch_in_the_last_batch_asks_the_record(writer: PartitionWriter):
+    file, position, _ = writer.batches[-1]
+    flip_byte(file, position + 15, mask=0x40)
+    assert found(writer.log_dir) == {"leader-epoch": 1}
 
 
 def test_verify_of_wrong_epoch_order_finds_it(tmp_path: Path):
@@ -296,6 +307,8 @@ def test_verify_accepts_a_new_epoch_and_the_first_sequence_again(tmp_path: Path)
     writer = PartitionWriter(tmp_path / "broker")
     writer.append(producer=Producer(7, sequence=(1 << 31) - 3))
     writer.append(producer=Producer(7, sequence=2))
+    writer.append(producer=Producer(8, sequence=(1 << 31) - 5))
+    writer.append(producer=Producer(8, sequence=0))
     writer.append(producer=Producer(7, 1, 0))
     writer.close()
     assert found(writer.log_dir) == {}
@@ -404,6 +417,56 @@ def test_verify_of_offsets_of_appended_sets_notes_them(tmp_path: Path):
     assert found(writer.log_dir) == {"index-offset": path.stat().st_size // 8}
 
 
+@pytest.mark.parametrize(
+    ("suffix", "entry_bytes", "kind"),
+    [(".index", 8, "index-order"), (".timeindex", 12, "time-index-order")],
+)
+def test_verify_of_entries_that_do_not_ascend_finds_it(
+    writer: PartitionWriter, suffix: str, entry_bytes: int, kind: str
+):
+    path = logs(writer)[1].with_suffix(suffix)
+    data = path.read_bytes()
+    path.write_bytes(data + data[:entry_bytes])
+    assert found(writer.log_dir) == {kind: 1}
+    path.write_bytes(data + data[:3])
+    assert found(writer.log_dir) == {kind: 1}
+
+
+def test_verify_of_an_entry_below_its_batch_finds_it_by_any_rule(writer: PartitionWriter):
+    path = logs(writer)[1].with_suffix(".index")
+    path.write_bytes(shifted(path.read_bytes(), ">ii", 0, -7))
+    counts = found(writer.log_dir, strict=False)
+    assert counts == {"index-offset": path.stat().st_size // 8}
+
+
+def test_verify_of_a_time_that_was_reached_before_finds_the_entry(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    for timestamp in (5000, 9000, 7000):
+        writer.append_bytes(batch(writer.offset, [(b"k", b"v")], timestamp=timestamp))
+    writer.close()
+    writer.path(".timeindex").write_bytes(struct.pack(">qiqi", 7000, 2, 9000, 3))
+    assert "time-index-entry" in found(writer.log_dir, strict=False)
+    writer.path(".timeindex").write_bytes(struct.pack(">qi", 7000, 2))
+    assert found(writer.log_dir, strict=False) == {"time-index-entry": 1}
+
+
+def test_verify_while_a_broker_appends_waits_for_the_whole_batch(
+    writer: PartitionWriter, monkeypatch: pytest.MonkeyPatch
+):
+    """The first look at the size of the last log sees a part of its last batch."""
+    sizes = iter([writer.batches[-1][1] + 20])
+    real = os.fstat
+
+    def fstat(descriptor: int) -> os.stat_result | SimpleNamespace:
+        status = real(descriptor)
+        is_last = status.st_ino == writer.batches[-1][0].stat().st_ino
+        size = next(sizes, status.st_size) if is_last else status.st_size
+        return SimpleNamespace(st_size=size, st_mode=status.st_mode)
+
+    monkeypatch.setattr(segment_checks.os, "fstat", fstat)
+    assert found(writer.log_dir) == {}
+
+
 # ---- small files
 
 
@@ -416,6 +479,20 @@ def test_verify_of_a_broken_checkpoint_says_so(writer: PartitionWriter):
     assert judged(writer.log_dir).verdict == "partial"
 
 
+def test_verify_of_a_damaged_snapshot_says_so(writer: PartitionWriter):
+    path = logs(writer)[1].with_suffix(".snapshot")
+    path.write_bytes(bytes.fromhex("0001 48674bc7") + bytes(4))
+    assert found(writer.log_dir) == {}
+    flip_byte(path, 4, mask=1)
+    assert found(writer.log_dir) == {"bad-checkpoint": 1}
+
+
+def test_verify_of_leader_epochs_that_do_not_ascend_says_so(writer: PartitionWriter):
+    epochs = writer.directory / "leader-epoch-checkpoint"
+    epochs.write_text("0\n2\n3 0\n3 50\n")
+    assert found(writer.log_dir)["bad-checkpoint"] == 1
+
+
 def test_verify_changes_nothing(writer: PartitionWriter):
     def listing() -> list[tuple[str, int, int, int]]:
         paths = sorted(writer.log_dir.rglob("*"))
@@ -425,6 +502,16 @@ def test_verify_changes_nothing(writer: PartitionWriter):
     before = listing()
     judged(writer.log_dir, full=True)
     assert listing() == before
+
+
+def test_verify_of_an_old_broker_asks_for_no_time_index(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    with writer.path(".log").open("ab") as file:
+        file.write(encode(KAFKA, 0, None, b"of format v0"))
+    writer.offset = 1
+    writer.close(with_epochs=False)
+    writer.path(".timeindex").unlink()
+    assert found(writer.log_dir, full=True) == {}
 
 
 def test_verify_of_nothing_is_ok(tmp_path: Path):
