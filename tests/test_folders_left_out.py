@@ -102,7 +102,7 @@ def test_without_the_course_every_tool_of_the_engine_works(without):
 
 
 def test_without_the_files_of_brokers_all_else_works(without):
-    python = without("broker_files", "cli/broker_files")
+    python = without("broker_files", "cli/broker_files", "verification/broker_files")
     assert failed(python, (*TOOLS, *OF_JOBS)) == {}
 
 

@@ -38,7 +38,7 @@ class SeenPartition(NamedTuple):
     state: dict[str, Any]
 
 
-class LastOk(NamedTuple):
+class LastSeen(NamedTuple):
     """The record of one directory: where it stands, and what it says of partitions by name."""
 
     path: Path
@@ -59,10 +59,10 @@ class LastOk(NamedTuple):
         return SeenPartition(counts, files, seen.state)
 
 
-def read_last_ok(state: Path, directory: Path, rules: dict[str, Any]) -> LastOk:
+def read_last_ok(state: Path, directory: Path, rules: dict[str, Any]) -> LastSeen:
     """Return the record of a directory by the same rules; an empty one if there is none."""
     name = blake2b(str(directory.resolve()).encode(), digest_size=16).hexdigest()
-    found = LastOk(state / f"{name}.json", {**rules, "version": _VERSION}, {})
+    found = LastSeen(state / f"{name}.json", {**rules, "version": _VERSION}, {})
     with suppress(OSError, ValueError, KeyError, TypeError):
         document = json.loads(found.path.read_bytes())
         text = json.dumps(document["seen"]).encode()
@@ -73,7 +73,7 @@ def read_last_ok(state: Path, directory: Path, rules: dict[str, Any]) -> LastOk:
     return found
 
 
-def write_last_ok(record: LastOk) -> None:
+def write_last_ok(record: LastSeen) -> None:
     """Put an `ok` on record. Raises OSError."""
     record.path.parent.mkdir(parents=True, exist_ok=True)
     seen = {

@@ -39,7 +39,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.text import count
 from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.last_ok import (
-    LastOk,
+    LastSeen,
     SeenPartition,
     files_of,
     state_from_json,
@@ -110,7 +110,7 @@ def check_partition(
     is_full: bool = False,
     strict_index: bool = False,
     rest: NewRest | None = None,
-    last_ok: LastOk | None = None,
+    last_ok: LastSeen | None = None,
 ) -> PartitionVerdict:
     """Check every segment of a partition, one after the other, then all together; O(bytes).
 

@@ -15,7 +15,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.progress import Progress, untold
 from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.last_ok import (
-    LastOk,
+    LastSeen,
     SeenPartition,
     read_last_ok,
     write_last_ok,
@@ -112,7 +112,7 @@ def _partitions(directory: BrokerDirectory, topics: Sequence[str]) -> list[Topic
     return [one for topic in dict.fromkeys(topics) for one in directory.partitions(topic)]
 
 
-def _record(report: Report, last_ok: LastOk) -> None:
+def _record(report: Report, last_ok: LastSeen) -> None:
     """Put the `ok` on record, and say if that is not possible."""
     try:
         write_last_ok(last_ok)
