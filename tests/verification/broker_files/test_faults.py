@@ -454,7 +454,7 @@ def test_verify_while_a_broker_appends_waits_for_the_whole_batch(
     writer: PartitionWriter, monkeypatch: pytest.MonkeyPatch
 ):
     """The first look at the size of the last log sees a part of its last batch."""
-    sizes = iter([writer.batches[-1][1] + 20])
+    sizes = iter([writer.batches[-1][1] + 20] * 2)  # to open it is a look, too
     real = os.fstat
 
     def fstat(descriptor: int) -> os.stat_result | SimpleNamespace:
