@@ -172,7 +172,7 @@ class _PartitionCheck:
                 self._state.next_offset = None  # retention has deleted it
                 continue
             counts.append(found)
-        start = segments[0].base_offset if segments else 0
+        start = int(counts[0].name) if counts else 0
         end = self._state.next_offset if self._state.next_offset is not None else start
         missing = self._explain_gaps(counts)
         self._judge_ends(start, end, counts)

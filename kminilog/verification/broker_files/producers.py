@@ -73,7 +73,7 @@ class Producers:
         """
         producer_id, epoch = header.producer_id, header.producer_epoch
         last_offset = header.base_offset + header.last_offset_delta
-        if header.is_transactional and producer_id not in self.open:
+        if self.begins(header):
             self.open[producer_id] = header.base_offset
         last_sequence = (header.base_sequence + header.last_offset_delta) % _SEQUENCES
         known = self._by_id.get(producer_id)
@@ -86,6 +86,14 @@ class Producers:
         known.epoch, known.last_sequence = max(epoch, known.epoch), last_sequence
         known.last_offset = last_offset
         return wrong
+
+    def begins(self, header: BatchHeader) -> bool:
+        """Tell if a batch begins a transaction.
+
+        Compaction leaves the last batch of a producer without records, and removes its marker.
+        """
+        is_new = header.producer_id not in self.open
+        return header.is_transactional and is_new and header.record_count > 0
 
     def end_transaction(self, header: BatchHeader, *, is_aborted: bool) -> Aborted | None:
         """Take a marker; return the transaction that it has aborted, if it has."""

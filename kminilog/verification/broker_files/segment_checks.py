@@ -289,7 +289,7 @@ class _SegmentCheck:
 
     def _take_producer(self, header: BatchHeader, position: int) -> None:
         state = self._state
-        if header.is_transactional and header.producer_id not in state.producers.open:
+        if state.producers.begins(header):
             self._starts.add(header.base_offset)
             place = BatchPlace(self._files.name, header.base_offset, position)
             state.open_places[header.producer_id] = place

@@ -157,12 +157,12 @@ class PartitionWriter:
             self.epochs.append((epoch, fields[0]))
         if greatest > self._greatest[0]:
             self._greatest = greatest, last_offset
+        self.batches.append((self.path(".log"), self._log_bytes, len(data)))
+        self._write(".log", data)
         if self._since_entry > self.interval_bytes:
             self._write(".index", struct.pack(">ii", last_offset - self.base, self._log_bytes))
             self._index_time()
             self._since_entry = 0
-        self.batches.append((self.path(".log"), self._log_bytes, len(data)))
-        self._write(".log", data)
         self._log_bytes += len(data)
         self._since_entry += len(data)
         self._clock_ms += 1000

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 from pathlib import Path
+from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,7 @@ from kminilog.verification.report import Report
 from tests.support.broker_files.partition_writer import (
     ABORT,
     COMMIT,
+    NOBODY,
     PartitionWriter,
     Producer,
     batch,
@@ -326,6 +328,15 @@ def test_verify_of_an_open_transaction_says_where_it_begins(tmp_path: Path):
     assert report.partitions[0]["last_stable_offset"] == 5
 
 
+def test_verify_of_a_compacted_transaction_without_records_finds_none_open(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    producer = Producer(9, is_transactional=True)
+    writer.append_bytes(batch(0, [], last_delta=4, producer=producer, max_timestamp=1))
+    writer.append(producer=NOBODY)
+    writer.close()
+    assert found(writer.log_dir) == {}
+
+
 # ---- indexes
 
 
@@ -465,6 +476,27 @@ def test_verify_while_a_broker_appends_waits_for_the_whole_batch(
 
     monkeypatch.setattr(segment_checks.os, "fstat", fstat)
     assert found(writer.log_dir) == {}
+
+
+def test_verify_while_a_broker_appends_and_rolls_finds_nothing(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker", segment_bytes=5000)
+    written(writer, rounds=2)
+    is_over = Event()
+
+    def append() -> None:
+        producer = Producer(5)
+        while not is_over.is_set():
+            producer = writer.append(3, producer=producer, epoch=3)
+
+    thread = Thread(target=append)
+    thread.start()
+    try:
+        verdicts = [judged(writer.log_dir, strict=False) for _ in range(10)]
+    finally:
+        is_over.set()
+        thread.join()
+    assert [one.to_text() for one in verdicts if one.verdict != "ok"] == []
+    assert verdicts[-1].partitions[0]["segment_count"] > verdicts[0].partitions[0]["segment_count"]
 
 
 # ---- small files
