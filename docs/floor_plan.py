@@ -15,7 +15,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 PACKAGE = Path(__file__).parents[1] / "kminilog"
-WIDTH, WALL, GAP = 384, 12, 22  # of the drawing, between rooms of one row, between rows
+WIDTH, WALL, GAP = 512, 12, 22  # of the drawing, between rooms of one row, between rows
 HEAD, CELL = 46, 8  # above the squares of a room; of one square, with the space around it
 
 CAPTION = """<figcaption>A square is a module: <i class="s1"></i> ★ storage, <i class="s2"></i> ★★

@@ -225,8 +225,7 @@ class _SegmentCheck:
                 if epoch != epochs.epoch or base_offset >= epochs.next_start:
                     self._take_epoch(epoch, base_offset, position)
                 count = fields.record_count
-                is_plain = count == fields.last_offset_delta + 1 and fields.producer_id < 0
-                if is_plain and not fields.is_control:
+                if count == fields.last_offset_delta + 1 and fields.producer_id < 0:
                     counts.record_count += count
                 else:
                     self._take_header(batch, fields, position)
@@ -234,7 +233,8 @@ class _SegmentCheck:
                 counts.record_count += 1
             if last_offset >= self._times.next_offset:
                 self._times.tell(base_offset, last_offset, timestamp, self._greatest)
-            self._greatest = max(self._greatest, timestamp)
+            if timestamp > self._greatest:
+                self._greatest = timestamp
             if position >= indexes.next_position and indexes.tell(
                 position, base_offset, last_offset, self._last_batch
             ):
