@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kminilog.errors import command_words
-from kminilog.format.names import INDEX_SUFFIX, TopicPartition
+from kminilog.format.names import LOG_SUFFIX, TopicPartition
 from kminilog.storage.publish.fingerprints import RANGE_MESSAGES
 from kminilog.verification.findings import Finding, FindingClass
 
@@ -80,7 +80,7 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> tuple[str, list[str], 
     if scope.get("broker") and finding.position is None:
         return "verify", [topic], []  # of a file that is not there
     at = [] if finding.position is None else ["--at", str(finding.position)]
-    has_bytes = not scope.get("broker") and not (at and file.endswith(INDEX_SUFFIX))
+    has_bytes = file.endswith(LOG_SUFFIX) or not at
     return "dump", [file], [*at, *["--hex"] * has_bytes]
 
 

@@ -1,14 +1,16 @@
 """`kminilog verify` of a Kafka broker's log directory: the verdict, in each of its forms."""
 
 import json
+import shlex
 from pathlib import Path
+from random import Random
 from xml.etree import ElementTree
 
 import pytest
 
 from kminilog.verification.broker_files.faults import BrokerFault
 from tests.broker_files.partitions import broker_directory
-from tests.support.broker_files.damages import partition_of_all_kinds
+from tests.support.broker_files.damages import damage, partition_of_all_kinds
 from tests.support.cli.command_line import CommandLine
 from tests.support.damage import flip_byte
 from tests.support.trees import tree_of
@@ -138,3 +140,17 @@ def test_verify_of_golden_batches_of_all_formats(tmp_path: Path):
     document = kafka("verify", "--full", "--json").document
     classes = {found["class"]: found["count"] for found in document["findings"]}
     assert not {*classes} & {"bad-crc", "bad-length", "bad-magic", "bad-record"}, classes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_commands_of_findings_can_be_run(tmp_path: Path, seed: int):
+    writer = partition_of_all_kinds(tmp_path / "kafka", rounds=20)
+    damage(Random(seed), writer.directory, writer)
+    kafka = CommandLine(writer.log_dir)
+    document = kafka("verify", "--strict-index", "--json").document
+    commands = [sample["command"] for one in document["findings"] for sample in one["samples"]]
+    assert commands
+    for command in commands[:5]:
+        _, *arguments = shlex.split(command)
+        run = kafka(*arguments)
+        assert run.code in (0, 1), (command, run.err)
