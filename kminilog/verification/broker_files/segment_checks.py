@@ -132,6 +132,8 @@ class _SegmentCheck:
         self._tally, self._notes = Tally(rest=rest), Tally()
         self._counts = SegmentCounts(files.name)
         self._expected = files.base_offset if state.next_offset is None else state.next_offset
+        self._indexes = OffsetIndexCheck(b"", self._base)
+        self._times = TimeIndexCheck(b"", self._base)
         self._aborted: list[Aborted] = []
         self._starts: set[int] = set()  # first offsets of transactions
         self._aborted_data: bytes | None = None
@@ -154,7 +156,10 @@ class _SegmentCheck:
             self._check_indexes()
         except OSError as error:
             counts.unchecked.append(f"{error.filename or self._files.log_path}: {error.strerror}")
-        counts.index_entries = self._indexes.count if hasattr(self, "_indexes") else 0
+            counts.is_tail_damaged = True  # nobody knows where it ends
+            if self._next_base is not None:
+                self._expected = self._state.missing_until = self._next_base
+        counts.index_entries = self._indexes.count
         counts.findings, counts.notes = self._tally.findings(), self._notes.findings()
         self._state.next_offset = self._expected
         return counts

@@ -552,3 +552,14 @@ def test_verify_of_nothing_is_ok(tmp_path: Path):
     assert judged(writer.log_dir).verdict == "ok"
     shutil.rmtree(writer.directory)
     assert judged(writer.log_dir).partitions == []
+
+
+@pytest.mark.parametrize("slot", [0, 1, 2])
+def test_verify_of_a_file_that_cannot_be_read_is_partial(writer: PartitionWriter, slot: int):
+    path = logs(writer)[slot]
+    path.unlink()
+    os.mkfifo(path)
+    report = judged(writer.log_dir)
+    assert report.verdict == "partial", report.to_text()
+    (why,) = (one.why for one in report.unchecked if one.asked)
+    assert why.startswith(f"{path}: a FIFO, not a regular file")
