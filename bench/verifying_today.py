@@ -103,7 +103,7 @@ def kminilog(log_dir: Path) -> None:
 
 def kafka(java: list[str], logs: list[Path]) -> None:
     names = "".join(f"{log}\n" for log in logs)
-    run = subprocess.run(java, input=names, check=True, stdout=subprocess.PIPE, text=True)
+    run = subprocess.run(java, input=names, check=True, capture_output=True, text=True)
     assert [line.split()[-1] for line in run.stdout.splitlines()] == ["-"] * len(logs)
 
 

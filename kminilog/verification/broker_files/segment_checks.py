@@ -158,7 +158,9 @@ class _SegmentCheck:
             counts.unchecked.append(f"{error.filename or self._files.log_path}: {error.strerror}")
             counts.is_tail_damaged = True  # nobody knows where it ends
             if self._next_base is not None:
-                self._expected = self._state.missing_until = self._next_base
+                self._state.lost.append(range(self._expected, self._next_base))
+                self._expected = self._next_base
+                self._state.missing_until = self._state.damaged_until = self._next_base
         counts.index_entries = self._indexes.count
         counts.findings, counts.notes = self._tally.findings(), self._notes.findings()
         self._state.next_offset = self._expected
