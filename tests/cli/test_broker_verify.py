@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
@@ -154,3 +155,14 @@ def test_commands_of_findings_can_be_run(tmp_path: Path, seed: int):
         _, *arguments = shlex.split(command)
         run = kafka(*arguments)
         assert run.code in (0, 1), (command, run.err)
+
+
+def test_full_verify_without_a_codec_says_what_was_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    kafka = CommandLine(broker_directory(tmp_path / "kafka"))
+    unchecked = kafka("verify", "--full", "--json").document["unchecked"]
+    asked = {one["why"] for one in unchecked if one["asked"] and one["what"] == "records"}
+    needs = "needs pyarrow: pip install 'kminilog[bulk]'"
+    assert {f"1 batch: codec {codec} {needs}" for codec in ("snappy", "lz4", "zstd")} <= asked
