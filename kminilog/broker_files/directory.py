@@ -16,7 +16,6 @@ UnifiedLog, LogFileUtils, RemoteIndexCache.
 """
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from kminilog.format.names import (
 )
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import LOG_START_FILE, known_offsets, parse_checkpoint
+from kminilog.storage.files import regular_status
 from kminilog.storage.log_dir.log_dir import BROKER_FILE
 from kminilog.storage.topics import TOPIC_SUFFIX
 
@@ -163,10 +163,12 @@ def broker_directory_of(file: Path) -> Path | None:
 
 
 class BrokerDirectory:
-    """A broker's log directory; each call looks anew. Raises LogDirError if it is not there."""
+    """A broker's log directory; each call looks again. Raises LogDirError if it is not there."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._log_starts: dict[TopicPartition, int] = {}
+        self._version: tuple[int, int, int] | None = None  # of the file that they are from
         if not path.is_dir():
             raise LogDirError(str(path), reason="no such directory; name it with --log-dir")
 
@@ -226,13 +228,27 @@ class BrokerDirectory:
         return PartitionListing(topic_partition, directory, segments, sorted(others))
 
     def log_starts(self) -> dict[TopicPartition, int]:
-        """Return the offsets below which records count as deleted, as far as they are on record."""
-        with suppress(FileNotFoundError):
-            try:
-                return parse_checkpoint(read_untouched(self.path / LOG_START_FILE))
-            except ValueError as error:
-                return known_offsets(error)
-        return {}
+        """Return the offsets below which records count as deleted, as far as they are on record.
+
+        Reads the file again if the broker has replaced it: each partition asks.
+        """
+        path = self.path / LOG_START_FILE
+        try:
+            status = regular_status(path)
+            version = status.st_ino, status.st_size, status.st_mtime_ns
+            if version != self._version:
+                self._log_starts = _offsets_in(read_untouched(path))
+                self._version = version
+        except FileNotFoundError:
+            return {}
+        return self._log_starts
+
+
+def _offsets_in(checkpoint: bytes) -> dict[TopicPartition, int]:
+    try:
+        return parse_checkpoint(checkpoint)
+    except ValueError as error:
+        return known_offsets(error)
 
 
 def _has_segments(partition: Path) -> bool:

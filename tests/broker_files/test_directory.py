@@ -141,3 +141,25 @@ def test_directory_of_a_file_is_found(tmp_path: Path) -> None:
     log = partition(tmp_path) / f"{FIRST}.log"
     assert broker_directory_of(log) == tmp_path
     assert broker_directory_of(tmp_path / "notes.txt") is None
+
+
+def test_log_starts_are_parsed_once_until_the_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker has thousands of partitions, and a line for each of them."""
+    partition(tmp_path)
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 2\n")
+    parsed: list[bytes] = []
+
+    def parse(data: bytes) -> dict[TopicPartition, int]:
+        parsed.append(data)
+        return {}
+
+    monkeypatch.setattr("kminilog.broker_files.directory.parse_checkpoint", parse)
+    broker = BrokerDirectory(tmp_path)
+    for _ in range(3):
+        broker.log_starts()
+    assert len(parsed) == 1
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    broker.log_starts()
+    assert len(parsed) == 2
