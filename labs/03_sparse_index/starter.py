@@ -63,8 +63,8 @@ def walk(
     size leads into the middle of a value. It stops in front of the message with `offset` or a
     greater one, or earlier in front of anything else: damage, another offset, a message that the
     bytes end in. The caller decodes what stands there to learn which. The walk does not look at
-    magic: it may pass a whole message of format 1, which `decode` refuses. O(bytes), for the
-    checksums.
+    magic: it may pass what has a right checksum and another magic, which `decode` refuses.
+    O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from kminilog.verification.coverage import Unchecked
-from kminilog.verification.findings import FindingClass
+from kminilog.verification.findings import FindingKind
 
 
 # 10.1  The equation
@@ -40,8 +40,8 @@ def partners(groups: Sequence[int], is_record: Sequence[bool]) -> Sequence[int]:
 
 # 10.4  The verdict, and the exit code
 def concluded(
-    found: Iterable[FindingClass],
-    allowed: Iterable[FindingClass],
+    found: Iterable[FindingKind],
+    allowed: Iterable[FindingKind],
     unchecked: Iterable[Unchecked],
 ) -> tuple[str, int]:
     """Return the verdict and the exit code: "findings" and 1, "partial" and 2, or "ok" and 0.
