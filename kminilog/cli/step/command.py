@@ -23,6 +23,7 @@ SCENES = {
     "docs-vs-bytes": "message",
     "null-or-empty": "message",
     "flip": "message",
+    "today": "message",
     "append-roll": "segment",
     "sparse-index": "segment",
     "torn-tail": "segment",

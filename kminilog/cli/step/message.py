@@ -1,4 +1,4 @@
-"""`step record`, `docs-vs-bytes`, `null-or-empty`, `flip`: what they take."""
+"""`step record`, `docs-vs-bytes`, `null-or-empty`, `flip`, `today`: what they take."""
 
 import tempfile
 from pathlib import Path
@@ -149,3 +149,21 @@ def flip(key: str | None, value: str, dialect: Dialect, at: int | None, to: int 
         raise click.UsageError("--to is the new value of the byte at --at: give both")
     own_key = None if key is None else _to_bytes(key)
     return document(dialect, own_key, _to_bytes(value), at, to)
+
+
+@scene(
+    "today",
+    "Read a batch of today's format byte by byte, and a varint in slow motion.",
+    shows="kminilog step today --number -300",
+)
+@click.option(
+    "--number",
+    type=click.IntRange(-(1 << 63), (1 << 63) - 1),
+    metavar="NUMBER",
+    help="Number to show as a varint.  [default: a timestamp delta of the batch]",
+)
+def today(number: int | None) -> Document:
+    """Read a batch of format v2 that Kafka's client wrote; then its messages in format v0."""
+    from kminilog.course.steps.today import NUMBER, document
+
+    return document(NUMBER if number is None else number)

@@ -22,6 +22,7 @@ IN_ORDER = [
     "docs-vs-bytes",
     "null-or-empty",
     "flip",
+    "today",
     "append-roll",
     "sparse-index",
     "torn-tail",
