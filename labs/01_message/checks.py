@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from struct import pack, unpack_from
 from typing import Any, NamedTuple
@@ -563,3 +564,117 @@ def exercise_6(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
     }
     for name, value in right.items():
         compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))
+
+
+# ---- 1.10
+# Its imports stand in it, as those of 1.11: the rest works without kminilog/broker_files.
+
+
+def exercise_10(compare: Comparer, varint: Callable[..., Any]) -> None:
+    from kminilog.broker_files.varint import encode_unsigned, zigzag
+
+    numbers = [0, 1, -1, 3, -7, 63, 64, -64, -65, 300, 100_000, -100_000, 2**31 - 1, 2**63 - 1]
+    for front in (b"", b"\xff\x01"):
+        start = len(front)
+        unsigned = list(map(zigzag, numbers))
+        data = [encode_unsigned(number) for number in unsigned]
+        ends = [start + len(one) for one in data]
+        # What a reading makes of the bytes, as a number.
+        readings = {
+            "zigzag-left-out": unsigned,
+            "eight-bits-a-byte": [_signed(_sum(one, 256, 0x7F)) for one in data],
+            "top-bit-counted": [_signed(_or(one)) for one in data],
+            "varint-greatest-first": [_signed(_sum(one[::-1], 128, 0x7F)) for one in data],
+            "zigzag-by-half": [-(n // 2) if n % 2 else n // 2 for n in unsigned],
+            "zigzag-as-twos-complement": [
+                n - (128 ** len(one) if one[-1] & 0x40 else 0)
+                for n, one in zip(unsigned, data, strict=True)
+            ],
+        }
+        pairs = [(code, list(zip(made, ends, strict=True))) for code, made in readings.items()]
+        firsts = [(_signed(one[0] & 0x7F), start + 1) for one in data]
+        pairs.append(("varint-of-one-byte", firsts))
+        right = list(zip(numbers, ends, strict=True))
+        relative = [(number, end - start) for number, end in right]
+        if start:
+            pairs.append(("end-without-position", relative))
+        compare.all_equal(
+            [
+                (
+                    f"varint({(front + one).hex(' ')}{f', {start}' if start else ''})",
+                    partial(varint, front + one + b"\x05", *([start] if start else [])),
+                    pair,
+                )
+                for one, pair in zip(data, right, strict=True)
+            ],
+            pairs,
+        )
+
+
+def _signed(unsigned: int) -> int:
+    """Return what zigzag makes of a number, as its definition says: 0, -1, 1, -2, ..."""
+    return -((unsigned + 1) // 2) if unsigned % 2 else unsigned // 2
+
+
+def _sum(data: bytes, base: int, mask: int) -> int:
+    return sum((byte & mask) * base**place for place, byte in enumerate(data))
+
+
+def _or(data: bytes) -> int:
+    found = 0
+    for place, byte in enumerate(data):
+        found |= byte << 7 * place
+    return found
+
+
+# ---- 1.11
+
+
+def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
+    from kminilog.broker_files.record_batch import decode_header
+    from kminilog.course.steps.today import BATCH, COMMIT, COMPACTED
+
+    flags = bytes.fromhex("0011")  # gzip, and of a transaction
+    packed = BATCH[:21] + flags + BATCH[23:]
+    far = pack(">q", 2**40 + 3) + packed[8:]
+    for front in (b"", b"rest of a batch"):
+        start = len(front)
+        batches = [BATCH, COMMIT, COMPACTED, packed, far]
+        found = [decode_header(data) for data in batches]
+        right = [
+            (
+                one.base_offset,
+                one.base_offset + one.last_offset_delta,
+                one.attributes & 7,
+                one.record_count,
+                start + len(data),
+            )
+            for one, data in zip(found, batches, strict=True)
+        ]
+        little = [unpack_from("<qiibIhiqqqhii", data) for data in batches]
+        readings = [
+            ("delta-as-offset", [(r[0], r[1] - r[0], *r[2:]) for r in right]),
+            ("size-without-12", [(*r[:4], r[4] - 12) for r in right]),
+            (
+                "codec-with-flags",
+                [(*r[:2], h.attributes, *r[3:]) for r, h in zip(right, found, strict=True)],
+            ),
+            ("counts-offsets", [(*r[:3], r[1] - r[0] + 1, r[4]) for r in right]),
+            (
+                "little-endian",
+                [(f[0], f[0] + f[6], f[5] & 7, f[12], start + 12 + f[1]) for f in little],
+            ),
+        ]
+        if start:
+            readings.append(("end-without-position", [(*r[:4], r[4] - start) for r in right]))
+        compare.all_equal(
+            [
+                (
+                    f"batch_header({len(data)} bytes{f', {start}' if start else ''})",
+                    partial(batch_header, front + data + RECORD, *([start] if start else [])),
+                    one,
+                )
+                for data, one in zip(batches, right, strict=True)
+            ],
+            readings,
+        )

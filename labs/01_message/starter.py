@@ -89,3 +89,24 @@ DIAGNOSIS = ...
 
 # 1.9  Inputs that expose a wrong checksum
 EXPOSE_CHECKSUM = ...
+
+
+# 1.10  A varint
+def varint(data, position=0):
+    """Return the signed number of the varint at `position`, and the position after its last byte.
+
+    >>> varint(bytes.fromhex("c0 9a 0c"))
+    (100000, 3)
+    >>> varint(bytes.fromhex("ff 01 0d"), 2)
+    (-7, 3)
+    """
+    raise NotImplementedError
+
+
+# 1.11  The header of a batch
+def batch_header(data, position=0):
+    """Return of the batch at `position`: first offset, last offset, codec, record count, end.
+
+    `end` is the position after the batch. The codec is a number, 0 to 7. The CRC is not checked.
+    """
+    raise NotImplementedError

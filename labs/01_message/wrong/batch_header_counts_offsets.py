@@ -1,0 +1,9 @@
+# exercise: 11
+# reason: counts-offsets
+from struct import unpack_from
+
+
+def batch_header(data, position=0):
+    fields = unpack_from(">qiibIhiqqqhii", data, position)
+    base, length, attributes, delta = *fields[:2], *fields[5:7]
+    return base, base + delta, attributes & 7, delta + 1, position + 12 + length
