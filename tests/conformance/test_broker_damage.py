@@ -14,6 +14,7 @@ import pytest
 from kminilog.system import SystemClock
 from kminilog.verification.broker_files.report import verify_broker
 from tests.support.broker_files.damages import damage, partition_of_all_kinds
+from tests.support.broker_files.suspicious import suspicious_directory
 from tests.support.conformance.wheel_oracles import require, run_java
 
 pytestmark = pytest.mark.conformance
@@ -73,3 +74,11 @@ def test_damage_that_kafkas_reader_takes_for_whole_has_a_row(tmp_path: Path):
             unexplained.append(f"{what}: {sorted(classes)}")
     print(f"Kafka's reader sees {seen} of {CASES}; not seen: {dict(rows)}")
     assert unexplained == []
+
+
+def test_page_shows_what_kafkas_reader_says_of_its_directory(tmp_path: Path):
+    writer = suspicious_directory(tmp_path / "kafka-logs")
+    names = "".join(f"{path}\n" for path in sorted(writer.directory.glob("*.log")))
+    printed = require("Kafka's own Java client", lambda: run_java(PROGRAM, names))
+    page = Path(__file__).parents[2].joinpath("docs", "suspicious-directory.md").read_text()
+    assert f"```text\n{printed}```" in page
