@@ -632,15 +632,18 @@ def _or(data: bytes) -> int:
 
 def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
     from kminilog.broker_files.record_batch import decode_header
-    from kminilog.course.steps.today import BATCH, COMMIT, COMPACTED
 
-    flags = bytes.fromhex("0011")  # gzip, and of a transaction
-    packed = BATCH[:21] + flags + BATCH[23:]
-    far = pack(">q", 2**40 + 3) + packed[8:]
+    batches = [
+        _batch(3_000_000_000, last_delta=3, records=4, data_bytes=166),
+        _batch(51, attributes=0x30, producer=4001),  # a marker of a transaction
+        _batch(200, last_delta=9, records=2, data_bytes=300),  # after compaction
+        _batch(100, last_delta=19, records=0, data_bytes=0),  # the same, and no record is left
+        _batch(7, attributes=0x11, producer=4001),  # gzip, in a transaction
+        _batch(2**40 + 3, last_delta=255, records=256, data_bytes=70_000),
+    ]
+    found = [decode_header(data) for data in batches]
     for front in (b"", b"rest of a batch"):
         start = len(front)
-        batches = [BATCH, COMMIT, COMPACTED, packed, far]
-        found = [decode_header(data) for data in batches]
         right = [
             (
                 one.base_offset,
@@ -678,3 +681,19 @@ def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
             ],
             readings,
         )
+
+
+def _batch(
+    base_offset: int,
+    *,
+    last_delta: int = 0,
+    records: int = 1,
+    data_bytes: int = 9,
+    attributes: int = 0,
+    producer: int = -1,
+) -> bytes:
+    """Return a header whose crc nobody has computed, and as many other bytes."""
+    front = pack(">qiibI", base_offset, 49 + data_bytes, 3, 2, 0xE97538BC)
+    times = pack(">qq", 1_700_000_000_000, 1_700_000_100_000)
+    tail = pack(">qhii", producer, -1, -1, records)
+    return front + pack(">hi", attributes, last_delta) + times + tail + bytes(data_bytes)
