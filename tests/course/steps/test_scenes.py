@@ -231,7 +231,7 @@ WRONG = [
     ("murmur2 --beside 'range --member' --html x", "requires an argument"),
     ("find-offset orders-0", "which offset of orders-0?"),
     ("murmur2 --seed 1", "No such option '--seed'"),
-    ("record 00000000000000000000.index --dialect kafka", "--dialect changes nothing here: an"),
+    ("record 00000000000000000007.index --dialect kafka", "--dialect changes nothing here: an"),
     ("record --at 31", "the sample has no byte 31: it has bytes 0 to 30"),
     ("record --dialect kafka --at 35", "the sample has no byte 35: it has bytes 0 to 34"),
     ("failover --seed 1", "--seed changes nothing here: nothing is chosen at random"),
@@ -274,7 +274,8 @@ def test_step_dialect_is_documented_by_default_and_acts_in_every_step_that_takes
 
 def test_step_bad_input_is_one_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("a-file", "00000000000000000000.index", "00000000000000000000.log"):
+    files = ("a-file", "00000000000000000000.index", "00000000000000000000.log")
+    for name in (*files, "00000000000000000007.index"):
         Path(name).write_text("")
     assert_refused(CommandLine(tmp_path / "log-dir"), tmp_path, WRONG, "step")
 
