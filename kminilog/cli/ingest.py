@@ -207,6 +207,10 @@ def ingest_lines(result: dict[str, Any]) -> Iterator[str]:
             "these records were missing; they stand at the end of their partitions, after records "
             "that follow them in the source"
         )
+    if result["left_out"]:
+        from kminilog.jobs.source.broker_topics import in_words
+
+        yield from in_words(result["left_out"])
     yield (
         f"job {result['job_id']}: {written} into {result['topic']}, {result['rejected']} rejected"
         f"{plan}, {result['seconds']:.1f} s{already if result['already_committed'] else ''}"

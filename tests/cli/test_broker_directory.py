@@ -17,7 +17,7 @@ from kminilog.cli.main import COMMANDS
 from kminilog.format.names import segment_name
 from tests.broker_files.golden_files import java
 from tests.broker_files.partitions import at, broker_directory, transactions, write_segment
-from tests.support.cli.command_line import CommandLine, environment
+from tests.support.cli.command_line import CommandLine, assert_one_line, environment
 from tests.support.processes import Process
 from tests.support.shared_data import shared_file
 
@@ -448,3 +448,38 @@ def same_fields(shown: Any, expected: Any) -> Any:
     if isinstance(expected, list):
         return [same_fields(*pair) for pair in zip(shown, expected, strict=True)]
     return shown
+
+
+def test_topic_is_ingested_and_accounted_for_and_stays_as_it_was(kafka: CommandLine) -> None:
+    """What format v0 cannot hold is said by both commands, and so is what is no message."""
+    age(kafka.log_dir)
+    before = listing(kafka.log_dir)
+    mine = CommandLine(kafka.log_dir.parent / "log")
+    findings = kafka.log_dir.parent / "findings.jsonl"
+    source = (f"{kafka.log_dir}:mixed", "--format", "kminilog")
+    told = (
+        "left out: 1 record of aborted transactions",
+        "left out: 3 control records",
+        "5 records with headers, which format v0 has not",
+        "26 records with a timestamp, which format v0 has not",
+    )
+    ingested = mine.ok("ingest", *source, "--topic", "copy", "--dialect", "kafka")
+    assert ingested.out.splitlines()[1:5] == [*told]
+    verified = mine.ok("verify", "copy", "--against", *source, "--json").document
+    assert verified["conservation"]["source"] == verified["conservation"]["stored"] == 29
+    assert {*told} <= {one["why"] for one in verified["unchecked"]}
+    mine.ok("topic", "create", "empty", "--partitions", "2", "--dialect", "kafka")
+    missing = mine("verify", "empty", "--against", *source, "--findings", findings, "--json")
+    assert missing.document["conservation"]["missing"] == 29
+    mine.ok("ingest", *source, "--topic", "empty", "--only", findings)
+    assert mine.ok("verify", "empty", "--against", *source, "--json").document["verdict"] == "ok"
+    assert listing(kafka.log_dir) == before
+
+
+def test_null_is_rejected_by_a_documented_topic(kafka: CommandLine) -> None:
+    mine = CommandLine(kafka.log_dir.parent / "log")
+    source = (f"{kafka.log_dir}:mixed", "--format", "kminilog", "--topic", "copy")
+    refused = mine("ingest", *source)
+    assert_one_line(refused, 2, f"{kafka.log_dir}/mixed-0/{FIRST}.log, offset 2: ")
+    taken = mine.ok("ingest", *source, "--max-rejected", "10", "--json").document
+    assert taken["rejected"] + taken["count"] == 29

@@ -122,6 +122,7 @@ class IngestResult:
             "already_committed": self.already_committed,
             "count": self.manifest.facts["count"],
             "rejected": self.manifest.facts["rejected"],
+            "left_out": self.manifest.facts.get("left_out", []),
             "plan": self.manifest.facts.get("plan"),
             "plan_reason": self.manifest.facts.get("plan_reason"),
             "engine": self.manifest.facts.get("engine"),
@@ -351,5 +352,6 @@ def _stage(
         "count": count,
         "rejected": rejected,
         **({"only_records": only.identity} if only else {}),
+        **({"left_out": staged.left_out} if staged.left_out else {}),
     }
     return Manifest(asked.job_id, job.topic.name, staged.partitions, facts)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kminilog.jobs.ingest.runs import Moved, RunsWriter, Staged, join_again, joined
 from kminilog.jobs.ingest.staging import StagingJob, check_space, run_task
-from kminilog.jobs.source.columns import Columns, columns_of
+from kminilog.jobs.source.columns import Columns, columns_of, left_out
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.source_files import SourceFile
@@ -44,6 +44,7 @@ class LocalIngest:
         staged.plan = "runs" if plan == "auto" else plan
         staged.reason = "this process makes one run, whatever the plan"
         staged.content = content_digest(files, LocalTasks())
+        staged.left_out = left_out(columns, LocalTasks())
         return staged
 
     def join_again(self, job: StagingJob, moved: Sequence[Moved]) -> list[StagedPartition]:

@@ -12,9 +12,9 @@ Source: ours.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -48,7 +48,8 @@ class Staged:
     """What is in staging when all tasks are done, the plan that was taken and why, and what was
     read.
 
-    `content` is the digest of the source's files (`content_digest`).
+    `content` is the digest of the source's files (`content_digest`), `left_out` what is no message
+    (`jobs.source.columns`).
     """
 
     plan: str
@@ -56,6 +57,7 @@ class Staged:
     rejected: list[RejectedPart]
     content: str = ""
     reason: str = ""
+    left_out: list[dict[str, Any]] = field(default_factory=list)
 
 
 class RunsWriter:

@@ -11,7 +11,7 @@ end. This module knows which reader a format has, and not how it reads. Source: 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.selection import SelectedColumns, selected
 from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Tasks
-from kminilog.jobs.source.topic_columns import TopicColumns
+from kminilog.jobs.source.topic_columns import SegmentPiece, TopicColumns
 
 Item = TypeVar("Item")
 AnyColumns = ParquetColumns | FileColumns | TopicColumns | SelectedColumns
@@ -64,3 +64,17 @@ def columns_of(
     else:
         found = FileColumns.of(source, files, tasks)
     return found if source.only is None else selected(source, files, found)
+
+
+def left_out(columns: AnyColumns | None, tasks: Tasks) -> list[dict[str, Any]]:
+    """Return what the readers of a Kafka broker's partitions do not hand on; [] of other sources.
+
+    In `tasks`, which read these partitions once more. What a row says: `broker_topics.LeftOut`.
+    """
+    if isinstance(columns, SelectedColumns):
+        columns = columns.columns
+    if not isinstance(columns, TopicColumns):
+        return []
+    pieces = [piece for piece in columns.pieces if not isinstance(piece, SegmentPiece)]
+    found = tasks.map(pieces, lambda piece: piece.left_out(), step="counting", size_bytes=0)
+    return [row._asdict() for row in found]

@@ -5,6 +5,8 @@
     row       ordinal in the file (csv, parquet), or in the piece of it that one task reads (text,
               json, kcat), or in the segment (kminilog)
 
+A Kafka broker's topic counts both by offsets (broker_topics.py).
+
 These three numbers together are the *place* of a record; places are in source order. This module
 reads no records.
 """
@@ -26,7 +28,7 @@ from kminilog.jobs.source.source_files import (
     list_files,
     path_of,
 )
-from kminilog.jobs.source.source_topics import check_other_topic, offset_at, segments_of
+from kminilog.jobs.source.source_topics import check_other_topic, found_at, segments_of
 from kminilog.regex import compile_regex
 
 FORMATS = ("text", "csv", "json", "parquet", "kcat", "kminilog")
@@ -146,10 +148,10 @@ def locations(
         segments = {found.file.path: found.segment for found in segments_of(source.paths)}
         for asked in places:
             named = files[asked.rank].path
-            offset = offset_at(segments[named], asked.position) if named in segments else None
-            if offset is None:
+            found = found_at(segments[named], asked.position) if named in segments else None
+            if found is None:
                 raise changed(named)
-            yield Location(named, "offset", offset)
+            yield Location(named, "offset", found.offset)
         return
     for rank, group in groupby(places, key=lambda place: place.rank):
         path = files[rank].path

@@ -15,6 +15,7 @@ import xxhash
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import compression_of
 from kminilog.jobs.source.source_files import SourceFile, changed
+from kminilog.jobs.source.source_topics import opener_of
 from kminilog.jobs.source.tasks import Tasks, task_groups
 
 SPLIT_BYTES = 32 << 20
@@ -114,7 +115,7 @@ def _digests(pieces: Sequence[Piece]) -> list[bytes]:
 
 def _bytes_of(path: str, start: int, left_bytes: int) -> Iterator[bytes]:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opener_of(path)) as file:
             file.seek(start)
             while left_bytes > 0:
                 data = file.read(min(_READ_BYTES, left_bytes))

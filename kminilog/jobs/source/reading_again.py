@@ -26,8 +26,8 @@ from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.pieces import Piece
 from kminilog.jobs.source.selection import SelectedColumns
 from kminilog.jobs.source.source_files import SourceFile, is_unchanged
+from kminilog.jobs.source.source_topics import found_at, segments_of
 from kminilog.jobs.source.topic_columns import TopicColumns
-from kminilog.storage.segment.log_file import message_at
 
 MOST_BYTES = 1 << 30
 CHANGED = "its file has changed since it was compared"
@@ -96,9 +96,10 @@ def _read(
 def _messages(
     columns: TopicColumns, file: SourceFile, places: Sequence[Place]
 ) -> Iterator[tuple[Place, KeyAndValue]]:
-    segment = next(piece.segment for piece in columns.pieces if piece.rank == file.rank)
+    found = segments_of(columns.source.paths)
+    segment = next(one.segment for one in found if one.file.path == file.path)
     for place in places:
-        if message := message_at(segment.dialect, segment.log_path, place.position):
+        if message := found_at(segment, place.position):
             yield place, (message.key, message.value)
 
 

@@ -129,7 +129,7 @@ class SelectedColumns:
         """Return the items of each task; those of files without wanted records are left out."""
         ranks = set(np.unique(self.wanted >> self.order.shift).tolist())
         found = self.columns.groups(cores)
-        kept = ([item for item in group if item.rank in ranks] for group in found)
+        kept = ([item for item in group if not ranks.isdisjoint(_ranks(item))] for group in found)
         return [group for group in kept if group]
 
     def read(self, items: Sequence[Any], /) -> Iterator[pa.RecordBatch]:
@@ -169,6 +169,11 @@ class SelectedColumns:
         place = self.order.place(left[0] if len(left) else self.wanted[0])
         at = f"row {place.row + 1}" if source.has_rows else f"byte {place.position}"
         return _changed(self.path, f"{files[place.rank].path}: no record begins at {at}")
+
+
+def _ranks(item: Any) -> range:
+    """Return the ranks of an item: one, but for a partition of a Kafka broker."""
+    return range(item.rank, getattr(item, "last_rank", item.rank) + 1)
 
 
 def _changed(path: str, what: str) -> SourceError:

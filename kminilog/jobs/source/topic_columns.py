@@ -5,11 +5,14 @@
 
 So a piece ends where the next one begins, and a segment where the next one does. Damage, a gap, a
 compressed or an unfinished message end the reading with their place: a copy of a damaged log would
-hide what the log has lost. The index is only a hint. Source: ours.
+hide what the log has lost. The index is only a hint. A partition of a Kafka broker is one piece
+(broker_topics.py). Source: ours.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +25,17 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import SPLIT_BYTES
 from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.source_files import SourceFile, changed
-from kminilog.jobs.source.source_topics import SourceSegment, offset_at, segments_of
+from kminilog.jobs.source.source_topics import SourceSegment, found_at, segments_of
 from kminilog.jobs.source.tasks import task_groups
 from kminilog.storage.segment.scan import fault
 from kminilog.storage.segment.segment import Segment
 from kminilog.text import offsets
 
+if TYPE_CHECKING:
+    from kminilog.jobs.source.broker_topics import PartitionPiece
+
+_BATCH_RECORDS = 10_000
+_BATCH_BYTES = 4 << 20
 _REMEDY = "`kminilog verify` in its log dir lists all damage, `kminilog recover` what can be kept"
 
 
@@ -59,7 +67,7 @@ class TopicColumns:
     """The segments of topics in source order, in pieces."""
 
     source: Source
-    pieces: list[SegmentPiece]
+    pieces: "list[SegmentPiece | PartitionPiece]"
 
     @classmethod
     def of(cls, source: Source, files: Sequence[SourceFile]) -> "TopicColumns":
@@ -73,8 +81,7 @@ class TopicColumns:
                 raise changed(file.path)
         if len(found) != len(files):
             raise changed(str(source))
-        parts = zip(found, files, strict=True)
-        return cls(source, [piece for one, file in parts for piece in _pieces(one, file)])
+        return cls(source, [*_all_pieces(found, files)])
 
     @property
     def size_bytes(self) -> int:
@@ -86,25 +93,43 @@ class TopicColumns:
         """As many: they are messages already."""
         return self.size_bytes
 
-    def groups(self, cores: int) -> list[list[SegmentPiece]]:
+    def groups(self, cores: int) -> "list[list[SegmentPiece | PartitionPiece]]":
         """Return the pieces of each task: neighbours, with about as many bytes in each task."""
         return task_groups(self.pieces, lambda piece: piece.size_bytes, cores=cores)
 
-    def read(self, items: Sequence[SegmentPiece]) -> Iterator[pa.RecordBatch]:
+    def read(self, items: "Sequence[SegmentPiece | PartitionPiece]") -> Iterator[pa.RecordBatch]:
         """Yield the messages of pieces as records, with the columns of `Columns`.
 
         Raises SourceError for the first byte that belongs to no message in its place.
         """
+        same_places = self.source.same_places
         for piece in items:
             try:
-                yield from _read(piece, same_places=self.source.same_places)
+                if isinstance(piece, SegmentPiece):
+                    yield from _read(piece, same_places=same_places)
+                else:
+                    yield from _read_partition(piece, same_places=same_places)
             except OSError as error:
                 reason = error.strerror or str(error)
-                raise SourceError(str(piece.segment.log_path), reason=reason) from error
+                raise SourceError(error.filename or str(self.source), reason=reason) from error
 
 
-def _pieces(found: SourceSegment, file: SourceFile) -> Iterator[SegmentPiece]:
-    segment = found.segment
+def _all_pieces(
+    found: Sequence[SourceSegment], files: Sequence[SourceFile]
+) -> "Iterator[SegmentPiece | PartitionPiece]":
+    parts = zip(found, files, strict=True)
+    for _, group in groupby(parts, lambda part: part[0].segment.log_path.parent):
+        brokers = []
+        for one, file in group:
+            if isinstance(one.segment, Segment):
+                yield from _pieces(one, one.segment, file)
+            else:
+                brokers.append((one.segment, file))
+        if brokers:
+            yield brokers[0][0].piece(brokers)
+
+
+def _pieces(found: SourceSegment, segment: Segment, file: SourceFile) -> Iterator[SegmentPiece]:
     begins = [(0, segment.first_offset), *_cuts(segment, file.size_bytes)]
     ends = [*begins[1:], (file.size_bytes, found.following_offset)]
     for (start, first), (end, stop) in zip(begins, ends, strict=True):
@@ -121,9 +146,9 @@ def _cuts(segment: Segment, size_bytes: int) -> Iterator[tuple[int, int]]:
     hints = index_hints(segment.index.path)
     slots = np.unique(hints.searchsorted(wanted))
     for position in hints[slots[slots < len(hints)]].tolist():
-        offset = offset_at(segment, position) if position < size_bytes else None
-        if offset is not None:
-            yield position, offset
+        message = found_at(segment, position) if position < size_bytes else None
+        if message is not None:
+            yield position, message.offset
 
 
 def _read(piece: SegmentPiece, *, same_places: bool) -> Iterator[pa.RecordBatch]:
@@ -142,6 +167,38 @@ def _read(piece: SegmentPiece, *, same_places: bool) -> Iterator[pa.RecordBatch]
         stop_offset = max(next_offset, piece.known_end)
     if (position, next_offset) != (piece.end, stop_offset):
         raise _fault(piece, position, next_offset)
+
+
+def _read_partition(piece: "PartitionPiece", *, same_places: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a partition of a Kafka broker; a batch has records of one segment."""
+    for rank, of_segment in groupby(piece.records(), lambda found: found[0]):
+        rows: list[tuple[int, bytes | None, bytes | None, int]] = []
+        size_bytes = 0
+        for _, position, record in of_segment:
+            rows.append((position, record.key, record.value, record.offset))
+            size_bytes += len(record.key or b"") + len(record.value or b"")
+            if len(rows) == _BATCH_RECORDS or size_bytes >= _BATCH_BYTES:
+                yield _batch(piece, rank, rows, same_places=same_places)
+                rows, size_bytes = [], 0
+        if rows:
+            yield _batch(piece, rank, rows, same_places=same_places)
+
+
+def _batch(
+    piece: "PartitionPiece",
+    rank: int,
+    rows: Sequence[tuple[int, bytes | None, bytes | None, int]],
+    *,
+    same_places: bool,
+) -> pa.RecordBatch:
+    positions, keys, values, offsets_here = zip(*rows, strict=True)
+    place, count = np.array(positions), len(rows)
+    columns = [pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
+    columns.append(pa.nulls(count, pa.string()))
+    if same_places:
+        partition = pa.scalar(piece.topic_partition.partition, pa.int64())
+        columns += [pa.repeat(partition, count), pa.array(offsets_here)]
+    return records_of(rank, place, place, *columns)
 
 
 def _fault(piece: SegmentPiece, position: int, next_offset: int) -> SourceError:

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
-from kminilog.jobs.source.columns import AnyColumns, Columns
+from kminilog.jobs.source.columns import AnyColumns, Columns, left_out
 from kminilog.jobs.source.description import (
     DATAFRAME,
     Place,
@@ -301,8 +301,10 @@ def check_against(
             is_full=is_full,
             lines=lambda: _lines(here, columns, topic, source, files, order, report),
         )
+        report.scope["left_out"] = left_out(columns, here)
     check_unchanged(source, files)
     check_count(source, account.source)
+    report.unchecked += _left_behind(source, report.scope["left_out"])
     report.unchecked += _changes(source, files, jobs)
     groups = (account.groups[kind] for kind in SHOWN_KINDS if kind in account.groups)
     samples = [sample for group in groups for sample in group.samples]
@@ -396,6 +398,14 @@ def _changes(
         if change := source_change(job, file_facts(files), content):
             why = f"it has changed since job {job.job_id} read it: {change}"
             yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
+
+
+def _left_behind(source: Source, rows: Sequence[Mapping[str, Any]]) -> Iterator[Unchecked]:
+    """Yield what a Kafka broker's records have and messages have not, and what is no message."""
+    if rows:
+        from kminilog.jobs.source.broker_topics import in_words
+
+        yield from (Unchecked(Aspect.SOURCE, str(source), why) for why in in_words(rows))
 
 
 def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:

@@ -37,7 +37,7 @@ from kminilog.columns.writing import ColumnWriter
 from kminilog.jobs.ingest.quarantine import RejectedWriter
 from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined, rejected_parts
 from kminilog.jobs.ingest.staging import StagingJob, TaskResult, check_space, copies_of, run_task
-from kminilog.jobs.source.columns import Columns, columns_of
+from kminilog.jobs.source.columns import Columns, columns_of, left_out
 from kminilog.jobs.source.description import Source, check_options
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
@@ -113,7 +113,8 @@ def stage(
     """
     check_options(source)
     tasks = SparkTasks(spark, report)
-    columns: Columns[Any] = columns_of(source, files, tasks)
+    found = columns_of(source, files, tasks)
+    columns: Columns[Any] = found
     groups = columns.groups(tasks.cores)
     reason = "asked for"
     if plan == "auto":
@@ -129,6 +130,7 @@ def stage(
         runs = tasks.map(groups, write, step="reading", size_bytes=columns.size_bytes)
         staged = joined(tasks, job, runs)
     staged.content, staged.reason = content_digest(files, tasks), reason
+    staged.left_out = left_out(found, tasks)
     return staged
 
 
