@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from kminilog.columns.segment_scan import FAST
 from kminilog.errors import LogDirError, PublicationError, in_words
+from kminilog.jobs.source.source_topics import check_no_brokers
 from kminilog.storage.files import sync
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir.writer import LogDirWriter
@@ -45,9 +46,11 @@ def open_writer(
     """Return a writer of a log dir that holds its lock; wait if another writer holds it.
 
     `warn` gets a line every few seconds of waiting, and a line for all that recovery has cut or
-    misses. Raises LogDirLockedError if the lock is not free after `lock_timeout_ms`, and what
-    `LogDirWriter.open` raises. After a crash, recovery runs before this returns.
+    misses. Raises LogDirLockedError if the lock is not free after `lock_timeout_ms`, LogDirError
+    for a Kafka broker's directory, and what `LogDirWriter.open` raises. After a crash, recovery
+    runs before this returns.
     """
+    check_no_brokers(log_dir)
     wait = LockWait(lock_timeout_ms, SystemClock(), warn)
     writer = LogDirWriter.open(log_dir, create=create, scanner=FAST, lock_wait=wait)
     for warning in writer.warnings:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kminilog.errors import KMiniLogError, SourceError, UnknownTopicOrPartitionError
+from kminilog.errors import KMiniLogError, LogDirError, SourceError, UnknownTopicOrPartitionError
 from kminilog.format.names import LOG_SUFFIX
 from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
@@ -127,12 +127,19 @@ def _listed(argument: str) -> Iterator[_Listed]:
 
 def is_brokers(directory: str) -> bool:
     """Tell if a directory is a Kafka broker's, which needs the room that reads such."""
-    if not find_spec("kminilog.broker_files"):
+    if not (directory and find_spec("kminilog.broker_files")):
         return False
     found: bool = import_module("kminilog.broker_files.directory").is_broker_directory(
         Path(directory)
     )
     return found
+
+
+def check_no_brokers(log_dir: Path) -> None:
+    """Raise LogDirError if a job would write into a Kafka broker's directory."""
+    if is_brokers(str(log_dir)):
+        reason = "a Kafka broker's directory, which is read-only here; write into a log dir"
+        raise LogDirError(str(log_dir), reason=reason)
 
 
 def opener_of(path: str) -> Callable[[str, int], int] | None:

@@ -9,8 +9,11 @@ With it, plain PySpark reads, follows and writes topics:
     frame.writeStream.format("kminilog").option("topic", "orders").start(log_dir)
 
 Spark asks `LogSource` for readers and writers. The work is done in batch_reader, stream_reader and
-writer, with the values of options. Source: Spark's Python Data Source API.
+writer, with the values of options; for a Kafka broker's directory, which nobody writes here, in
+broker_reader. Source: Spark's Python Data Source API.
 """
+
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
@@ -22,9 +25,11 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, SettingError
+from kminilog.jobs.source.source_topics import check_no_brokers, is_brokers
 from kminilog.jobs.spark.datasource.batch_reader import LogReader
 from kminilog.jobs.spark.datasource.options import (
+    ReadOptions,
     for_schema,
     in_one_line,
     read_options,
@@ -34,6 +39,8 @@ from kminilog.jobs.spark.datasource.pushdown import plan_each_scan
 from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader, RefusedStreamReader
 from kminilog.jobs.spark.datasource.writer import LogStreamWriter, LogWriter, Sink
 from kminilog.jobs.spark.runtime.shipping import ship
+
+_NO_STREAM = "a Kafka broker's directory is read in batches; a stream would ask the broker itself"
 
 
 def register(spark: SparkSession) -> None:
@@ -60,11 +67,16 @@ class LogSource(DataSource):
     @in_one_line()
     def schema(self) -> StructType:
         """Return the columns of a read."""
-        return schema_of(read_options(self.options))
+        return schema_of(self._read_options(is_stream=None))
 
     @in_one_line()
     def reader(self, schema: StructType) -> DataSourceReader:
-        return LogReader(for_schema(read_options(self.options, is_stream=False), schema))
+        options = for_schema(self._read_options(is_stream=False), schema)
+        if not options.of_broker:
+            return LogReader(options)
+        from kminilog.jobs.spark.datasource.broker_reader import BrokerReader
+
+        return BrokerReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Return a reader that follows topics, or one that raises what is wrong with the options.
@@ -72,18 +84,32 @@ class LogSource(DataSource):
         If this method raised it, Spark would report an error of its own in its place.
         """
         try:
-            return LogStreamReader(for_schema(read_options(self.options, is_stream=True), schema))
+            options = for_schema(self._read_options(is_stream=True), schema)
+            if options.of_broker:
+                raise SettingError("path", reason=_NO_STREAM)
+            return LogStreamReader(options)
         except KMiniLogError as error:
             return RefusedStreamReader(error)
 
+    def _read_options(self, *, is_stream: bool | None) -> ReadOptions:
+        of_broker = is_brokers(self._path())
+        return read_options(self.options, is_stream=is_stream, of_broker=of_broker)
+
+    def _path(self) -> str:
+        return self.options.get("path", "").removeprefix("file:")
+
     @in_one_line()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        return LogWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=False))
+        return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
 
     @in_one_line()
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
         """Return a writer of micro-batches."""
-        sink = Sink.of(self.options, schema, overwrite=overwrite, is_stream=True)
-        return LogStreamWriter(sink)
+        return LogStreamWriter(self._sink(schema, overwrite=overwrite, is_stream=True))
+
+    def _sink(self, schema: StructType, *, overwrite: bool, is_stream: bool) -> Sink:
+        if path := self._path():
+            check_no_brokers(Path(path))
+        return Sink.of(self.options, schema, overwrite=overwrite, is_stream=is_stream)

@@ -16,12 +16,15 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
+    DataType,
     IntegerType,
     LongType,
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from kminilog.config import short_name
@@ -54,6 +57,15 @@ COLUMNS = {
     "value": BinaryType(),
     "segment": StringType(),
 }
+BROKER_COLUMNS: dict[str, DataType] = {
+    **COLUMNS,
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+    "headers": ArrayType(
+        StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+    ),
+}
+"""Those of a read from a Kafka broker's directory: Spark's Kafka source has the last three, too."""
 EARLIEST, LATEST = -2, -1  # in Kafka's JSON, too
 _CHOICES = ("topic", "subscribe", "subscribePattern", "assign")
 _BOTH = (
@@ -123,7 +135,8 @@ class ReadOptions:
 
     Without topics, a pattern and assigned partitions it is all topics; no partitions means all of
     a topic's. If Spark planned a scan for a query (pushdown.py), there are the columns of its
-    table, and those filters of the query that bound what is read.
+    table, and those filters of the query that bound what is read. `of_broker`: the log dir is a
+    Kafka broker's directory.
     """
 
     log_dir: str
@@ -146,6 +159,7 @@ class ReadOptions:
     max_delay_s: float
     all_columns: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
+    of_broker: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,9 @@ class WriteOptions:
     compact_every: int
 
 
-def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -> ReadOptions:
+def read_options(
+    options: Mapping[str, str], *, is_stream: bool | None = None, of_broker: bool = False
+) -> ReadOptions:
     """Return the options of a read as values; SettingError for one that is unknown or wrong.
 
     `is_stream` None means that it is not known yet: then the options of both kinds may be given.
@@ -181,7 +197,7 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
         topics=_topics(given),
         pattern=_pattern(given),
         assigned=tuple(_assigned(given)),
-        columns=_columns(given),
+        columns=_columns(given, of_broker=of_broker),
         starting=_offsets(given, "startingOffsets", is_batch=is_stream is False),
         ending=_offsets(given, "endingOffsets"),
         partitions=tuple(_number("partitions", name) for name in _names(given, "partitions")),
@@ -197,6 +213,7 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
         max_delay_s=_seconds("maxTriggerDelay", given.get("maxTriggerDelay", "15m")),
         all_columns=_names(pushed, f"{_PUSHED}columns"),
         filters=tuple(_filters(pushed)),
+        of_broker=of_broker,
     )
 
 
@@ -231,7 +248,7 @@ def for_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
     """
     declared = options.all_columns or tuple(schema.names)
     if declared != options.columns or any(
-        field.dataType != COLUMNS.get(field.name) for field in schema
+        field.dataType != BROKER_COLUMNS.get(field.name) for field in schema
     ):
         reason = (
             f"a schema was declared, {schema.simpleString()}, but this reads "
@@ -266,7 +283,7 @@ def schema_of(options: ReadOptions) -> StructType:
     >>> schema_of(read_options({"path": "/log", "columns": "offset, key"})).simpleString()
     'struct<offset:bigint,key:binary>'
     """
-    return StructType([StructField(column, COLUMNS[column]) for column in options.columns])
+    return StructType([StructField(column, BROKER_COLUMNS[column]) for column in options.columns])
 
 
 def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
@@ -333,12 +350,13 @@ def _assigned(given: Mapping[str, str]) -> Iterator[TopicPartition]:
         yield from (TopicPartition(topic, number) for number in sorted(set(numbers)))
 
 
-def _columns(given: Mapping[str, str]) -> tuple[str, ...]:
-    columns = _names(given, "columns") or tuple(COLUMNS)
+def _columns(given: Mapping[str, str], *, of_broker: bool) -> tuple[str, ...]:
+    there = BROKER_COLUMNS if of_broker else COLUMNS
+    columns = _names(given, "columns") or tuple(there)
     for column in columns:
         reason = {"headers": NO_HEADERS, "timestamp": NO_TIMESTAMPS, "timestampType": NO_TIMESTAMPS}
-        if column not in COLUMNS:
-            missing = f"no column {column!r}; {_there_is(COLUMNS)}"
+        if column not in there:
+            missing = f"no column {column!r}; {_there_is(there)}"
             raise SettingError("columns", reason=reason.get(column, missing))
     if len(set(columns)) < len(columns):
         raise SettingError("columns", reason="a column is named twice")

@@ -13,7 +13,7 @@ the range reaches it. This module does not know Spark.
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import eq, ge, gt, le, lt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kminilog.errors import LogDirError, SettingError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
@@ -26,6 +26,10 @@ from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
 from kminilog.text import offsets as offsets_in_words
+
+if TYPE_CHECKING:
+    from kminilog.broker_files.directory import BrokerDirectory
+    from kminilog.broker_files.partition import BrokerPartition
 
 PIECE_BYTES = 64 << 20
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
@@ -72,12 +76,12 @@ def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]
         check_all_named(option, offsets, chosen)
     on_record = RecordedEnds()
     for topic_partition, topic in chosen.items():
-        if not _passes(topic_partition, options.filters):
+        if not passes(topic_partition, options.filters):
             continue
         reader = open_reader(log_dir, topic_partition, options)
         start, end = 0, MAX_OFFSET + 1
         if options.fail_on_damage:
-            start, end = _narrowed(*_bounds(log_dir, reader, options), options.filters)
+            start, end = narrowed(*bounds(log_dir, reader, options), options.filters)
             ranges = list(ranges_between(reader, start, end))
         else:
             ranges = list(_whole_segments(reader))
@@ -124,8 +128,15 @@ def check_all_named(
         raise SettingError(option, reason=reason)
 
 
-def _bounds(log_dir: LogDir, reader: PartitionReader, options: ReadOptions) -> tuple[int, int]:
-    """Return the first offset and the one after the last that the options ask for."""
+def bounds(
+    log_dir: "LogDir | BrokerDirectory",
+    reader: "PartitionReader | BrokerPartition",
+    options: ReadOptions,
+) -> tuple[int, int]:
+    """Return the first offset and the one after the last that the options ask for.
+
+    Raises as `reachable`.
+    """
 
     def bound(offsets: PartitionOffsets, of_all: int) -> int:
         offset = offsets if isinstance(offsets, int) else offsets[reader.topic_partition]
@@ -137,7 +148,7 @@ def _bounds(log_dir: LogDir, reader: PartitionReader, options: ReadOptions) -> t
     )
 
 
-def _passes(topic_partition: TopicPartition, filters: Collection[Filter]) -> bool:
+def passes(topic_partition: TopicPartition, filters: Collection[Filter]) -> bool:
     """Tell if messages of a partition can pass the filters of a query."""
     known = {"topic": topic_partition.topic, "partition": topic_partition.partition}
     return all(
@@ -147,10 +158,10 @@ def _passes(topic_partition: TopicPartition, filters: Collection[Filter]) -> boo
     )
 
 
-def _narrowed(start: int, end: int, filters: Collection[Filter]) -> tuple[int, int]:
+def narrowed(start: int, end: int, filters: Collection[Filter]) -> tuple[int, int]:
     """Return the bounds of those offsets from `start` to `end` - 1 that can pass the filters.
 
-    >>> _narrowed(0, 100, [Filter("offset", "In", (7, 9)), Filter("offset", "LessThan", (9,))])
+    >>> narrowed(0, 100, [Filter("offset", "In", (7, 9)), Filter("offset", "LessThan", (9,))])
     (7, 9)
     """
     for _, operator, values in (each for each in filters if each.column == "offset"):
@@ -163,8 +174,8 @@ def _narrowed(start: int, end: int, filters: Collection[Filter]) -> tuple[int, i
 
 
 def reachable(
-    log_dir: LogDir,
-    reader: PartitionReader,
+    log_dir: "LogDir | BrokerDirectory",
+    reader: "PartitionReader | BrokerPartition",
     offset: int,
     options: ReadOptions,
     *,
@@ -292,7 +303,9 @@ def refuse_losses(
             raise lost_messages(loss.topic_partition, log_dir, loss.reason)
 
 
-def lost_messages(where: TopicPartition, log_dir: LogDir, reason: str) -> LogDirError:
+def lost_messages(
+    where: TopicPartition, log_dir: "LogDir | BrokerDirectory", reason: str
+) -> LogDirError:
     """Return the error that says that messages of a plan are gone."""
     return LogDirError(
         str(log_dir.path),
