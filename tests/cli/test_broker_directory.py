@@ -471,7 +471,10 @@ def test_topic_is_ingested_and_accounted_for_and_stays_as_it_was(kafka: CommandL
     mine.ok("topic", "create", "empty", "--partitions", "2", "--dialect", "kafka")
     missing = mine("verify", "empty", "--against", *source, "--findings", findings, "--json")
     assert missing.document["conservation"]["missing"] == 29
-    mine.ok("ingest", *source, "--topic", "empty", "--only", findings)
+    lines = findings.read_text().splitlines(keepends=True)
+    for segment in (SECOND, FIRST):  # a partition is one piece, whichever segment is wanted of it
+        findings.write_text("".join(line for line in lines if f"{segment}.log" in line))
+        mine.ok("ingest", *source, "--topic", "empty", "--only", findings)
     assert mine.ok("verify", "empty", "--against", *source, "--json").document["verdict"] == "ok"
     assert listing(kafka.log_dir) == before
 
