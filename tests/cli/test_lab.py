@@ -427,6 +427,20 @@ def test_check_tells_that_changed_checks_do_not_count(tmp_path):
     assert "checks.py in this folder was changed; the course's own checks count." in run.out
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_watch_without_java_says_that_the_job_is_not_checked(tmp_path, monkeypatch, language):
+    start_lab(tmp_path, "def ingest(*given): ...; return 1\n", 9)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    run = lab("watch", "9.2", "--language", language)
+    assert (run.code, run.err) == (1, "")
+    assert "Spark cannot run" in run.out
+    assert "--no-spark" not in run.out
+    assert "Ctrl-C" not in run.out  # nobody watches
+    alone = lab("check", "9.2", "--language", language)
+    assert (alone.code, alone.out, alone.err.count("\n")) == (2, "", 1)
+
+
 def test_check_without_spark_leaves_out_the_job_and_starts_no_spark(tmp_path):
     assert lab("start", "9").code == 0
     with (tmp_path / "09_bulk_ingest" / "answers.py").open("a") as answers:

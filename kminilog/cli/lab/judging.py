@@ -47,7 +47,7 @@ from kminilog.cli.shared.output import (
 )
 from kminilog.cli.shared.output_files import OutputFile
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.judging.checking import check, starts_spark
+from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import PASS, UNREADABLE, ExerciseOutcome
 from kminilog.course.judging.sandbox import end_all
 from kminilog.course.judging.spark_job import RUNS
@@ -56,6 +56,7 @@ from kminilog.course.work_folder import WorkFolder, begin_exam, number_around, p
 from kminilog.errors import SparkUnavailableError
 
 NOT_YET = 1
+NOTHING_TO_CHECK = 2
 PROGRAM = "kminilog"
 """What runs a command in a process of its own."""
 Result = TypeVar("Result")
@@ -100,9 +101,11 @@ def check_command(
         exercises = [each for each in exercises if not each.needs_spark]
         if not exercises:
             raise click.UsageError(catalogue.say("nothing-to-check"))
-    if starts_spark(folder, exercises):
-        complain(catalogue.say("spark-starts"))
-    outcomes = _checked(folder, exercises, catalogue)
+    outcomes, left_out = _checked(folder, exercises, catalogue)
+    for sentence in left_out:
+        complain(sentence)
+    if not outcomes:
+        return NOTHING_TO_CHECK
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in outcomes:
@@ -118,29 +121,29 @@ def check_command(
 
 def _checked(
     folder: WorkFolder, exercises: list[Exercise], catalogue: Catalogue
-) -> list[ExerciseOutcome]:
-    """Return the outcomes; where Spark cannot start, those of exercises that need none of it."""
+) -> tuple[list[ExerciseOutcome], list[str]]:
+    """Return the outcomes, and which exercises were left out and why: where Spark cannot start."""
     try:
-        return judged(partial(check, folder, exercises, PROGRAM, at=run_shown(catalogue)))
-    except (ModuleNotFoundError, SparkUnavailableError) as error:
-        others = [each for each in exercises if not each.needs_spark]
-        name = "left-out-no-spark"
-        if isinstance(error, ModuleNotFoundError):
-            name = "left-out-no-package"
-            others = others if error.name == "pyspark" else []
-        if not others:
+        at = partial(_say_run, catalogue)
+        return judged(partial(check, folder, exercises, PROGRAM, at=at)), []
+    except SparkUnavailableError as error:
+        name, why = "left-out-no-spark", str(error)
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
             raise
-        for exercise in exercises:
-            if exercise.needs_spark:
-                complain(catalogue.say(name, exercise=exercise.id, why=error))
-    return judged(partial(check, folder, others, PROGRAM))
+        name, why = "left-out-no-package", str(error)
+    others = [each for each in exercises if not each.needs_spark]
+    left_out = [
+        catalogue.say(name, exercise=each.id, why=why) for each in exercises if each.needs_spark
+    ]
+    return judged(partial(check, folder, others, PROGRAM)) if others else [], left_out
 
 
-def run_shown(catalogue: Catalogue) -> Callable[[str], None]:
-    """Return what says on stderr which run of a Spark job begins: each takes a while."""
-    return lambda run: complain(
-        catalogue.say("spark-run", number=RUNS.index(run) + 1, all=len(RUNS))
-    )
+def _say_run(catalogue: Catalogue, run: str) -> None:
+    """Say on stderr which run of a Spark job begins: each takes a while."""
+    if run == RUNS[0]:
+        complain(catalogue.say("spark-starts"))
+    complain(catalogue.say("spark-run", number=RUNS.index(run) + 1, all=len(RUNS)))
 
 
 def keep(folder: WorkFolder, outcome: ExerciseOutcome) -> bool:
@@ -263,23 +266,24 @@ def _watch_one(
 ) -> bool:
     """Check an exercise after each save until n goes on, True, or q ends, False.
 
-    Without keys it goes on when the exercise has passed. A prediction is answered by a digit.
+    Without keys it goes on when the exercise has passed, or cannot be checked here. A prediction is
+    answered by a digit.
     """
     while True:
         watched = Watched(folder.answers_path)
-        if starts_spark(folder, [exercise]):
-            complain(catalogue.say("spark-starts"))
-        work = partial(check, folder, [exercise], PROGRAM, at=run_shown(catalogue))
-        (outcome,) = judged(work)
+        outcomes, left_out = _checked(folder, [exercise], catalogue)
         if read_key:
             clear_screen()
-        _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
+        _show(folder, outcomes, catalogue, waiting, is_verbose=is_verbose)
+        for sentence in left_out:
+            write_line(sentence)
+        is_over = not outcomes or outcomes[0].status == PASS
+        if read_key is None and is_over:
+            return True
         choices = [] if exercise.is_graded else list(show_question(exercise, catalogue))
         name = "watching-question" if choices else "watching" if read_key else "watching-file"
         write_line(catalogue.say(name, file=folder.answers_path))
         flush()
-        if read_key is None and outcome.status == PASS:
-            return True
         while key := wait_for_save_or_key(watched, read_key):
             if key in ("n", "q"):
                 return key == "n"

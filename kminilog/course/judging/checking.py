@@ -351,16 +351,6 @@ def check_files(
         return list(pool.map(with_command, right, first)), list(told)
 
 
-def starts_spark(folder: WorkFolder, exercises: Iterable[Exercise]) -> bool:
-    """Tell if a check of these exercises will start Spark: if a job has been written."""
-    try:
-        answers = Answers(folder.answers_path)
-    except UnreadableError:
-        return False
-    jobs = [name for each in exercises if each.needs_spark for name in each.answers]
-    return any(answers.line_of(name) and not answers.is_untouched(name) for name in jobs)
-
-
 def _has_command(outcome: ExerciseOutcome) -> bool:
     return outcome.status == PASS and bool(outcome.exercise.symbol)
 
@@ -513,6 +503,9 @@ def _judged_jobs(
     """
     if find_spec("pyspark") is None:
         raise ModuleNotFoundError(name="pyspark")
+    from kminilog.jobs.spark.runtime.session import check_java  # only a job needs Spark
+
+    check_java()  # before anybody is told that Spark starts
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         places = [Path(temporary, str(number)) for number, _ in enumerate(sources)]
         jobs = list(zip(map(str, places), sources, strict=True))

@@ -112,7 +112,7 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
         reason = f"{error}; type: pip install 'kminilog[spark]'"
         raise SparkUnavailableError(reason) from None
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit has started the JVM
-        _check_java()
+        check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = master or "local[*]"
     is_here = is_local(master) and os.environ["PYSPARK_PYTHON"] == sys.executable
@@ -195,7 +195,8 @@ def directory_of_process(prefix: str) -> Path:
     return made.rename(home)
 
 
-def _check_java() -> None:
+def check_java() -> None:
+    """Raise SparkUnavailableError, which says what to install, without Java 17 or newer."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     wanted = (
