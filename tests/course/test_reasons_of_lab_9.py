@@ -70,6 +70,16 @@ def test_commit_that_is_killed_names_the_line_of_the_student(tmp_path):
     assert "killed in line 6" in said
 
 
+def test_commit_that_misses_staging_after_the_rename_is_not_told_that_outputs_are_lost(tmp_path):
+    """Killed between the two, readers see all; the call after that finds no folder to remove."""
+    answer = "import shutil\n" + COMMIT.format(
+        **RIGHT | {"clean": "shutil.rmtree(staging)\n    staging.mkdir()"}
+    )
+    status, code, said = told(start_lab(tmp_path, number=9), "9.1", answer)
+    assert (status, code) == (ERROR, None)
+    assert "FileNotFoundError" in said
+
+
 @pytest.mark.parametrize(("answer", "code"), CHOICES.values(), ids=CHOICES)
 def test_wrong_choice_gets_no_reason_of_another_one(tmp_path, answer, code):
     assert told(start_lab(tmp_path, number=9), "9.3", answer)[1] == code
