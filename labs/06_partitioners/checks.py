@@ -199,7 +199,7 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
         key = named.pop("key", data.decode("utf-8", "replace"))
         return partition(own, topic, key, data, "value", b"value", cluster, **named)
 
-    rows = [row for row in ROWS if row[0]]
+    rows = [*(row for row in ROWS if row[0]), (b" Order 7", 15), (b"Order 7 ", 15)]
     hashes = [(library.murmur2(key), n) for key, n in rows]
     readings = [
         ("partition-abs", [abs(h) % n for h, n in hashes]),
@@ -950,7 +950,7 @@ def exercise_7(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
 # ---- 6.13
 
 TEXTS = ("TT0124", "order4", "hello", "", "k1", "customer 4711", "gr\u00f6\u00dfe", "\u952e")
-TEXTS += ("polygenelubricants", "key \U0001f511 and lock", "x" * 2000)
+TEXTS += ("polygenelubricants", "key \U0001f511 and lock", "x" * 2000, " k1", "K1 ")
 ABS = "default-0.8.abs"
 MINUTES_10 = 600_000
 
@@ -1221,6 +1221,12 @@ def exercise_14(compare: Comparer, before_switch: Callable[..., Any]) -> None:
         call = f"before_switch(key 'hello', {what})"
         give = partial(before_switch, chooser, TOPIC, "hello", cluster, 7)
         compare.equal(call, give, hello, {"key-by-available": _code_of_hello(cluster)})
+    for key in (" hello", "Hello "):
+        compare.equal(
+            f"before_switch(key {key!r}, 5 partitions)",
+            partial(before_switch, chooser, TOPIC, key, _cluster_of(5), 7),
+            hash_code_partition(key.encode(), 5),
+        )
     compare.equal(
         "before_switch(key 'hello', 5 partitions, another topic has 11)",
         lambda: before_switch(chooser, OTHER, "hello", _topics(**{TOPIC: 11, OTHER: 5}), 7),
@@ -1251,6 +1257,7 @@ def _code_of_hello(cluster: ClusterMetadata) -> int | None:
 # ---- 6.15 and 6.16
 
 CUSTOMERS = ("alice", "bob", "TT0124", "order4", "polygenelubricants", "", "\u952e", "frank")
+CUSTOMERS += (" alice", "Bob ")  # a blank and a capital are part of the name
 ORDERS = tuple(
     f"{customer}{rest}" for customer in CUSTOMERS for rest in (":1", "", ":2:b", ":", ":1:bob:3")
 )

@@ -1,0 +1,52 @@
+"""What the checks of lab 6 say of answers that are the library's but for one thing."""
+
+from typing import Any
+
+import pytest
+
+from kminilog.course.comparing import Comparer, DifferenceError
+from kminilog.course.material import checks_of, lab_of
+from kminilog.partitioners import examples
+from kminilog.partitioners.default_0_8 import Default08, HashCodePartitioner
+from kminilog.partitioners.default_2_4 import Default24
+
+CHECKS = checks_of(lab_of(6))
+
+
+def code_of(number: int, answer: Any) -> str | None:
+    """Return the reason for which a wrong answer fails; fail if it passes."""
+    with pytest.raises(DifferenceError) as found:
+        CHECKS[f"exercise_{number}"](Comparer(), answer)
+    return found.value.code
+
+
+def answers_that_tidy_keys(tidy: Any) -> dict[int, Any]:
+    """Return right answers by exercise, but for what they make of a key before they place it."""
+
+    def partition(self: Any, topic: str, key: Any, data: Any, *words: Any, **named: Any) -> int:
+        return Default24.partition(self, topic, key, data and tidy(data), *words, **named)
+
+    class OfText(HashCodePartitioner):
+        def partition(self, key: Any, number_of_partitions: int) -> int:
+            return super().partition(tidy(key), number_of_partitions)
+
+    def before_switch(self: Any, topic: str, key: Any, cluster: Any, now_ms: int) -> int:
+        return Default08.before_switch(self, topic, key and tidy(key), cluster, now_ms)
+
+    class ByCustomer08(examples.ByCustomer08):
+        def partition(self, key: Any, number_of_partitions: int) -> int:
+            return super().partition(tidy(key.split(":")[0]), number_of_partitions)
+
+    class ByCustomer(examples.ByCustomer):
+        def partition(self, topic: str, key: Any, data: Any, *words: Any) -> int:
+            customer = data and tidy(data.split(b":")[0])
+            return super().partition(topic, key, customer, *words)
+
+    return {3: partition, 13: OfText, 14: before_switch, 15: ByCustomer08, 16: ByCustomer}
+
+
+@pytest.mark.parametrize("name", ["lstrip", "rstrip", "lower"])
+def test_blanks_and_capitals_of_a_key_count(name):
+    answers = answers_that_tidy_keys(lambda key: getattr(key, name)())
+    codes = {number: code_of(number, answer) for number, answer in answers.items()}
+    assert codes == dict.fromkeys(answers)
