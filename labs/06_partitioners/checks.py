@@ -994,17 +994,19 @@ def exercise_13(compare: Comparer, hash_code: Callable[..., Any]) -> None:
             ("hash-code-starts-at-one", of(lambda text: to_int32(_hash_code(_units(text), 1)))),
             ("murmur2-in-0-8", of(lambda text: library.murmur2(text.encode()))),
             ("never-wraps", [_hash_code(_units(text)) % n for text, n in cases]),
-            ("partition-unsigned", [(h & 0xFFFFFFFF) % n for h, n in codes]),
             ("partition-signed-mod", [h % n for h, n in codes]),
             ("partition-signed-mod", [-(-h % n) if h < 0 else h % n for h, n in codes]),
             ("builtin-hash", [hash(text) % n for text, n in cases]),
             ("builtin-hash", [abs(hash(text)) % n for text, n in cases]),
             ("builtin-hash", [(hash(text) & 0x7FFFFFFF) % n for text, n in cases]),
         ]
+        unsigned = [(h & 0xFFFFFFFF) % n for h, n in codes]
         if rule == "mask":
+            readings += [("partition-unsigned", unsigned)]
             readings += [("partition-abs", [abs(h) % n for h, n in codes])]
             readings += [("partition-abs", [ABS_RULES["abs"](h) % n for h, n in codes])]
         else:
+            readings += [("abs-of-unsigned", unsigned)]
             readings += [("abs-of-the-least", [abs(h) % n for h, n in codes])]
             readings += [("ignores-abs-rule", [(h & 0x7FFFFFFF) % n for h, n in codes])]
         compare.all_equal(

@@ -50,3 +50,16 @@ def test_blanks_and_capitals_of_a_key_count(name):
     answers = answers_that_tidy_keys(lambda key: getattr(key, name)())
     codes = {number: code_of(number, answer) for number, answer in answers.items()}
     assert codes == dict.fromkeys(answers)
+
+
+@pytest.mark.parametrize(
+    ("kept", "code"), [(0xFFFFFFFF, "abs-of-unsigned"), (0x7FFFFFFF, "ignores-abs-rule")]
+)
+def test_hash_code_of_which_abs_keeps_some_bits_is_told_what_it_is(kept, code):
+    class Unsigned(HashCodePartitioner):
+        def __init__(self, properties: Any) -> None:
+            super().__init__(properties)
+            if properties["default-0.8.abs"] == "abs":
+                self._non_negative = lambda number: number & kept
+
+    assert code_of(13, Unsigned) == code
