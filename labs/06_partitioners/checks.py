@@ -1317,6 +1317,36 @@ def exercise_15(compare: Comparer, by_customer: Callable[..., Any]) -> None:
         compare.all_equal(list(zip(calls, gives, right, strict=True)), readings)
 
 
+def _compare_keyless(
+    compare: Comparer, ask: Callable[[ClusterMetadata], Any], order: Sequence[int]
+) -> None:
+    """Compare where records without a key go: to the first available partition, or the first."""
+    cases = (
+        ("order 3 6 1 0 5 2 4, 3 down", order, (3,), 6),
+        ("0 and 1 of 7 down", range(7), (0, 1), 2),
+        ("order 3 6 1 0 5 2 4", order, (), 3),
+        ("order 3 6 1 0 5 2 4, all down", order, order, 3),
+    )
+    calls = [
+        (
+            f"partition(no key, {what})",
+            partial(ask, ClusterMetadata.of_one_topic(TOPIC, numbers, down)),
+            right,
+        )
+        for what, numbers, down, right in cases
+    ]
+    readings = [
+        ("keyless-to-zero", [0, 0, 0, 0]),
+        ("rr-place-not-number", [1, 2, 0, 0]),
+        ("rr-place-not-number", [1, 2, 0, 3]),
+        ("keyless-ignores-availability", [3, 0, 3, 3]),
+        ("keyless-to-least", [0, 2, 0, 0]),
+        ("keyless-to-least", [0, 2, 0, 3]),
+        ("null-is-hashed", [_masked(b"") % 7] * 4),
+    ]
+    compare.all_equal(calls, readings)
+
+
 def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
     made = by_customer()
     if hasattr(made, "configure"):
@@ -1366,17 +1396,7 @@ def exercise_16(compare: Comparer, by_customer: Callable[..., Any]) -> None:
     dave = ("hashes-the-object", [_masked(b"dave") % 7] * len(keys))
     compare_all("key 'dave:9', 7 partitions", _cluster_of(7), dave, key="dave:9")
 
-    by_hash = _masked(b"") % 7
-    by_place = {"keyless-to-zero": 0, "rr-place-not-number": 1, "rr-ignores-availability": 3}
-    for what, numbers, down, right, mistakes in (
-        ("order 3 6 1 0 5 2 4, 3 down", order, (3,), 6, by_place | {"null-is-hashed": by_hash}),
-        ("0 and 1 of 7 down", range(7), (0, 1), 2, {"rr-ignores-availability": 0}),
-        ("order 3 6 1 0 5 2 4", order, (), 3, {}),
-        ("order 3 6 1 0 5 2 4, all down", order, order, 3, {}),
-    ):
-        cluster = ClusterMetadata.of_one_topic(TOPIC, numbers, down)
-        call = f"partition(no key, {what})"
-        compare.equal(call, partial(ask, None, cluster), right, mistakes)
+    _compare_keyless(compare, lambda cluster: ask(None, cluster), order)
     mixed = _topics(**{OTHER: 11, TOPIC: 7})
     compare_all(
         "7 partitions, another topic has 11",

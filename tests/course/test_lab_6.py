@@ -63,3 +63,28 @@ def test_hash_code_of_which_abs_keeps_some_bits_is_told_what_it_is(kept, code):
                 self._non_negative = lambda number: number & kept
 
     assert code_of(13, Unsigned) == code
+
+
+def _least_or_first(available: Any, every: Any) -> int:
+    return min(each.partition for each in available) if available else every[0].partition
+
+
+@pytest.mark.parametrize(
+    ("choose", "code"),
+    [
+        (lambda available, every: 0, "keyless-to-zero"),
+        (_least_or_first, "keyless-to-least"),
+        (lambda available, every: every[0].partition, "keyless-ignores-availability"),
+        (lambda available, every: every[-1].partition, None),
+    ],
+)
+def test_own_rule_for_records_without_a_key_is_told_what_it_does(choose, code):
+    class ByCustomer(examples.ByCustomer):
+        def partition(self, topic: str, key: Any, data: Any, value: Any, *words: Any) -> int:
+            if data is not None:
+                return super().partition(topic, key, data, value, *words)
+            cluster = words[-1]
+            available = cluster.available_partitions_for_topic(topic)
+            return choose(available, cluster.partitions_for_topic(topic))
+
+    assert code_of(16, ByCustomer) == code

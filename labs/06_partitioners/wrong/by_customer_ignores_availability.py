@@ -1,5 +1,5 @@
 # exercise: 16
-# reason: rr-ignores-availability
+# reason: keyless-ignores-availability
 from kminilog.partitioners.keyed import murmur2_partition
 
 

@@ -1,0 +1,13 @@
+# exercise: 16
+# reason: keyless-to-least
+from kminilog.partitioners.keyed import murmur2_partition
+
+
+class ByCustomer:
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        every = cluster.partitions_for_topic(topic)
+        if key_bytes is None:
+            available = cluster.available_partitions_for_topic(topic) or every
+            return min(each.partition for each in available)
+        customer = key_bytes.split(b":")[0]
+        return murmur2_partition(customer, len(every))
