@@ -103,7 +103,8 @@ class Default08(Partitioner):
         """Return the partition of a key, or the cached one of a record without a key.
 
         Forgets what is cached, for all topics, when it is older than the interval. Raises
-        UnknownTopicOrPartitionError, and LeaderNotAvailableError if a draw finds no leader.
+        UnknownTopicOrPartitionError for a topic that is not there, with a key or without, and
+        LeaderNotAvailableError if a draw finds no leader.
         """
         number_of_partitions = len(partitions_of(topic, cluster))
         if self._refreshed_ms is None:

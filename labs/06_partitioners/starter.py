@@ -148,7 +148,8 @@ def before_switch(self, topic: str, key: Any, cluster: ClusterMetadata, now_ms: 
     """Return the partition of a key, or the cached one of a record without a key.
 
     Forgets what is cached, for all topics, when it is older than the interval. Raises
-    UnknownTopicOrPartitionError, and LeaderNotAvailableError if a draw finds no leader.
+    UnknownTopicOrPartitionError for a topic that is not there, with a key or without, and
+    LeaderNotAvailableError if a draw finds no leader.
     """
     raise NotImplementedError
 
