@@ -1368,13 +1368,17 @@ def test_watch_without_a_terminal_goes_on_by_itself(folder):
         text=True,
     ) as process:
         assert process.stdout
+        first = []
         for line in process.stdout:
+            first.append(line)
             if "Watching" in line:
                 break
         folder.answers_path.write_text(HEADER)
         rest = process.stdout.read()
         assert process.wait() == 0
+    assert "Next: 1.1 " in first[-2]  # it stays there until that passes
     assert re.search(r"1\.1  pass", rest)
+    assert "Watching" not in rest  # it has ended
 
 
 def test_run_of_a_lab_without_a_function_of_the_library_says_so():

@@ -274,7 +274,8 @@ def _watch_one(
         outcomes, left_out = _checked(folder, [exercise], catalogue)
         if read_key:
             clear_screen()
-        _show(folder, outcomes, catalogue, waiting, is_verbose=is_verbose)
+        walk = waiting if read_key else [exercise, *waiting]  # where it goes on from here
+        _show(folder, outcomes, catalogue, walk, is_verbose=is_verbose)
         for sentence in left_out:
             write_line(sentence)
         is_over = not outcomes or outcomes[0].status == PASS
