@@ -182,7 +182,7 @@ def exercise_3(compare: Comparer, content: Callable[..., Any]) -> None:
             lambda key=key: content(DOCUMENTED, key, None),
             NullValueError,
             {
-                "null-as-empty": library.content(DOCUMENTED, key, b""),
+                "null-value-accepted": library.content(DOCUMENTED, key, b""),
                 "value-length-added": library.content(KAFKA, key, None),
             },
         )
@@ -211,7 +211,7 @@ def _compare_content(
     long = pack(">i", len(key or b"")), pack(">i", len(value))  # their upper bytes go
     short = pack(">i", len(key or b"") & 0xFF), pack(">i", len(value) & 0xFFFF)
     mistakes = {
-        "null-as-empty": library.content(dialect, key or b"", value),
+        "null-key-as-empty": library.content(dialect, key or b"", value),
         "empty-as-null": library.content(dialect, key or None, value),
         "length-missing": b"\0\0" + (key or b"absent") + value,
         "value-length-missing": library.content(DOCUMENTED, key, value),
@@ -300,7 +300,8 @@ def _compare_sound(
         right = library.decode(dialect, data)
         assert isinstance(right, Message)
         mistakes = {
-            "null-as-empty": right._replace(key=key or b"", value=value or b""),
+            "null-key-as-empty": right._replace(key=key or b""),
+            "null-as-empty": right._replace(value=value or b""),
             "empty-as-null": right._replace(key=key or None),
             "empty-value-as-null": right._replace(value=value or None),
             "attributes-ignored": right._replace(attributes=0),

@@ -940,7 +940,7 @@ def exercise_7(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
     key = messages[0].key or b""
     null = next(each.offset for each in messages if each.key is None)
     mistakes = {
-        "EMPTY_KEY_OFFSET": {"null-as-empty": null},
+        "EMPTY_KEY_OFFSET": {"null-key-as-empty": null},
         "FIRST_WORD": {"big-endian-words": int.from_bytes(key[:4], "big")},
     }
     for name, value in solve_7(folder).items():

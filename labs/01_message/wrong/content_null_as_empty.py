@@ -1,5 +1,5 @@
 # exercise: 3
-# reason: null-as-empty
+# reason: null-key-as-empty
 import struct
 
 
