@@ -223,6 +223,22 @@ def test_endless_loop_outside_of_functions_is_a_timeout_of_each_exercise(folder)
 
 @pytest.mark.processes
 @pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("while True: pass", "does not end"),
+        ("raise SystemExit", "calls sys.exit"),
+        ("input()", "raised EOFError: EOF when reading a line"),
+        ("print('x' * 10**7)", "prints more than 1,000,000 characters"),
+        ("return", "raised SyntaxError: 'return' outside function (answers.py, line 1)"),
+    ],
+)
+def test_fault_outside_of_functions_is_one_of_the_file(folder, line, sentence):
+    said = told(folder, "1.1", f"{line}\n{HEADER}")[2]
+    assert said.startswith(f"line 1 of your answers.py {sentence}, before any function was called")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
     ("answers", "status", "code", "sentence"),
     [
         (

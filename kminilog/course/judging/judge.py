@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import wraps
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from kminilog.course.comparing import (
@@ -66,12 +66,14 @@ def judge(
     """
     compare = Comparer(is_secret=exercise.kind == "read")
     printed = BoundedOutput()
+    module = None
     began = time.process_time()
     told: dict[str, Any] = {"state": "pass", "code": None, "name": "", "values": {}, "line": None}
     try:
         stream = printed.as_text_stream()
         with redirect_stdout(stream), redirect_stderr(stream):
-            told["value"] = _check(exercise, folder, answers, compare, is_of_course)
+            module = load_answers(Path(answers))
+            told["value"] = _check(exercise, folder, module, compare, is_of_course)
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
         told["sides"] = found.sides
@@ -80,9 +82,11 @@ def judge(
         if exercise.kind == "implement":
             name, values = name_call("wrong-kind", wrong.call, values)
         told |= {"state": "error", "name": name, "values": values}
-    except _EndlessError:
+    except _EndlessError as endless:
         name, values = name_call("endless", compare.unanswered, {})
         told |= {"state": "timeout", "name": name, "values": values}
+        if module is None:
+            told |= {"name": "endless-in", "line": line_in(endless, answers)}
     except Forbidden as forbidden:
         told |= {"state": "error", "name": str(forbidden), "line": line_in(forbidden, answers)}
     except SystemExit as end:
@@ -93,13 +97,15 @@ def judge(
         name, values = name_call("raised", compare.unanswered if line else "", values)
         told |= {"state": "error", "name": name, "values": values}
         told |= {"traceback": traceback.format_exc(), "line": line}
+    if module is None:
+        told["name"] = of_file(told["name"])
     is_endless = told["state"] == "timeout"
     told["computed_seconds"] = CPU_SECONDS if is_endless else time.process_time() - began
     return told | {"comparisons": compare.count, "printed": printed.kept}
 
 
 def _check(
-    exercise: Exercise, folder: Path, answers: str, compare: Comparer, is_of_course: bool
+    exercise: Exercise, folder: Path, module: ModuleType, compare: Comparer, is_of_course: bool
 ) -> list[Any] | None:
     """Run the check of an exercise; return what the parent process judges of it, if anything.
 
@@ -107,16 +113,15 @@ def _check(
     expose that the exercise leaves out.
     """
     if exercise.kind == "diagnose":
-        value = getattr(load_answers(Path(answers)), exercise.names[0])
+        value = getattr(module, exercise.names[0])
         is_plain = isinstance(value, tuple) and all(isinstance(each, str | int) for each in value)
         return list(value) if is_plain else None
     if exercise.kind == "expose":
-        inputs = getattr(load_answers(Path(answers)), exercise.names[0])
+        inputs = getattr(module, exercise.names[0])
         expose(compare, exercise, inputs)
         return left_out_but_exposed(exercise, inputs)
     checks = checks_of(lab_of(exercise.lab))
     check = checks[f"exercise_{exercise.number}"]
-    module = load_answers(Path(answers))
     lend_library_functions(module, exercise.lab, {exercise.symbol})
     if exercise.kind == "implement":
         function = getattr(module, exercise.answers[0])
@@ -156,8 +161,18 @@ def in_short(error: BaseException) -> str:
     return f"{name_of(error)}: {text}" if text else name_of(error)
 
 
+def of_file(name: str) -> str:
+    """Return the sentence that tells of the file what `name` tells of an answer.
+
+    It is for what goes wrong while the file is loaded: no answer has been called then.
+    """
+    return f"file-{name}"
+
+
 def line_in(error: BaseException, answers: str) -> int | None:
     """Return the line of a student's file that raised an error; None if it was raised elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename == answers:
+        return error.lineno  # what the parser allows and the compiler does not
     lines = [
         line
         for frame, line in traceback.walk_tb(error.__traceback__)

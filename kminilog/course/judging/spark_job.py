@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kminilog.course.judging.judge import in_short, line_in
+from kminilog.course.judging.judge import in_short, line_in, of_file
 from kminilog.course.judging.limits import WALL_SECONDS
 from kminilog.course.judging.patching import load_answers
 from kminilog.course.judging.sandbox import run_module
@@ -183,16 +183,19 @@ def _tried(how: str, spark: "SparkSession", place: Path, answers: str) -> dict[s
     """Run the `ingest` of a file; return {}, or the sentence about what it raised."""
     from pyspark import cloudpickle
 
+    module = None
     try:
         module = load_answers(Path(answers))
         by_value: Any = cloudpickle.register_pickle_by_value
         by_value(module)  # no worker can import it
         _RUNS[how](spark, place, module.ingest)
     except SystemExit as end:
-        return {"name": "exits", "line": line_in(end, answers)}
+        told = {"name": "exits", "line": line_in(end, answers)}
     except Exception as error:  # noqa: BLE001 - whatever the student's code raises
-        return {"name": "raised", "error": in_short(error), "line": line_in(error, answers)}
-    return {}
+        told = {"name": "raised", "error": in_short(error), "line": line_in(error, answers)}
+    else:
+        return {}
+    return told if module else told | {"name": of_file(str(told["name"]))}
 
 
 def main(how: str, result: str, *words: str) -> None:
