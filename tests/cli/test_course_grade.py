@@ -228,7 +228,7 @@ def test_bad_files_of_a_student_are_rows_that_say_so(tmp_path):
     assert rows["brackets", "1.1"]["reason"]
 
 
-def test_list_says_what_was_refused_and_what_was_tried(tmp_path):
+def test_list_says_what_has_no_points_and_what_was_tried(tmp_path):
     handed_in(tmp_path, "ada", "import os\nos.system('true')\n" + HEADER)
     link = handed_in(tmp_path, "bob").answers_path
     link.unlink()
@@ -238,12 +238,14 @@ def test_list_says_what_was_refused_and_what_was_tried(tmp_path):
         archive.writestr("../../answers.py", HEADER)
     handed_in(tmp_path, "dan", HEADER + "raise ValueError(1)\n")
     run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
-    ada, *refused = run.out.splitlines()[5:]
+    ada, *others = run.out.splitlines()[5:]
     assert ada.startswith("ada: tried: 1.1")
     assert ada.endswith(": your code starts a program: true")
-    assert refused == [
-        "bob: refused: lab 1: answers.py: this is a link; hand in the file itself",
-        "cy: refused: home.zip: ../../answers.py leads out of its folder",
+    assert others == [
+        "bob: no points: lab 1: answers.py: this is a link; hand in the file itself",
+        "cy: not taken: home.zip: ../../answers.py leads out of its folder",
+        "dan: no points: lab 1: 1.1: line 5 of your answers.py raised ValueError: 1, before any "
+        "function was called",
     ]
     of_dan = [row for (name, _), row in rows_of(tmp_path / "marks.csv").items() if name == "dan"]
     assert {row["status"] for row in of_dan if row["max_points"] != "0"} == {"error"}
@@ -255,13 +257,36 @@ def test_syntax_error_is_told_with_its_line_and_once_on_the_page(tmp_path):
     run = course("grade", tmp_path / "submissions", "--csv", marks, "--html", tmp_path / "h")
     line = HEADER.count("\n") + 2
     says = f"answers.py, line {line}: invalid syntax"
-    assert f"ada: refused: lab 1: {says}\n" in run.out
+    assert f"ada: no points: lab 1: {says}\n" in run.out
     graded = [row for row in rows_of(marks).values() if row["max_points"] != "0"]
     assert {(row["status"], row["reason"]) for row in graded} == {("error", says)}
     results = json.loads((tmp_path / "h/students/ada/results.json").read_text())
     assert {each["output"] for each in results["tests"]} == {says}
     page = (tmp_path / "h/students/ada/index.html").read_text()
     assert page.count(says) == 1
+
+
+def test_whatever_has_no_points_is_worth_a_look(tmp_path):
+    handed_in(tmp_path, "broken", "def header(:")
+    handed_in(tmp_path, "empty", "")
+    handed_in(tmp_path, "endless", "while True: pass\n" + HEADER)
+    starter = WorkFolder.start(LAB, tmp_path / "submissions/untouched", "untouched")
+    handed_in(tmp_path, "zoe")
+    (tmp_path / "submissions/packed").mkdir()
+    (tmp_path / "submissions/packed/01_message.rar").write_bytes(b"Rar!")
+    words = "--csv", tmp_path / "marks.csv", "--html", tmp_path / "h"
+    run = course("grade", tmp_path / "submissions", *words)
+    page = html.unescape((tmp_path / "h/index.html").read_text())
+    for student, why in {
+        "broken": "answers.py, line 1: invalid syntax",
+        "empty": "1.1: answers.py has no header; kminilog lab reset 1.1 brings it back",
+        "endless": "1.1: your answers.py does not end, before any function was called",
+        starter.progress["name"]: "nothing is written yet",
+    }.items():
+        assert f"{student}: no points: lab 1: {why}\n" in run.out
+        assert f">no points, lab 1: {why}<" in page
+    assert "zoe: " not in run.out
+    assert ">not taken: 01_message.rar: " in page  # and not: not handed in
 
 
 def test_page_has_the_group_and_says_once_what_late_work_has_lost(tmp_path):

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,7 +31,6 @@ from kminilog.cli.shared.output import (
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.shared.progress import working
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.judging.outcome import ERROR
 from kminilog.course.material import Lab, exercise_of
 from kminilog.course.teaching.gradebook import gradebook
 from kminilog.course.teaching.grading import completed, grade, limits_of
@@ -41,7 +39,7 @@ from kminilog.course.teaching.marks_pages import (
     by_student,
     gradescope_results,
     index_page,
-    reason_of_all,
+    pointless_labs,
     statistics_page,
     student_page,
 )
@@ -310,14 +308,11 @@ def _tell(marks: Sequence[Mark], students: Mapping[str, str]) -> None:
 
 
 def _to_look_at(marks: Sequence[Mark], fault: str) -> Iterator[str]:
-    """Yield why work of a student was refused, and what it tried: a line each."""
+    """Yield why work of a student has no points, and what it tried: a line each."""
     if fault:
-        yield f"refused: {fault}"
-    for lab, of_lab in groupby(marks, key=lambda mark: mark.lab):
-        own = list(of_lab)
-        reason = reason_of_all(own)
-        if reason and own[0].digest and own[0].status == ERROR:
-            yield f"refused: lab {lab}: {reason}"
+        yield f"not taken: {fault}"
+    for lab, why in pointless_labs(marks):
+        yield f"no points: lab {lab}: {why}"
     tried = dict.fromkeys(mark.tried for mark in marks if mark.tried)
     for what in tried:
         yield f"tried: {', '.join(mark.id for mark in marks if mark.tried == what)}: {what}"

@@ -84,6 +84,17 @@ def reason_of_all(marks: Iterable[Mark]) -> str:
     return reasons.pop() if len(reasons) == 1 else ""
 
 
+def pointless_labs(marks: Iterable[Mark]) -> list[tuple[int, str]]:
+    """Return the labs that a student has handed in and has no point of, and why: in short."""
+    found = []
+    for lab, rows in groupby(marks, key=lambda mark: mark.lab):
+        own = [mark for mark in rows if mark.max_points]
+        if own and own[0].digest and not any(mark.points for mark in own):
+            firsts = (f"{mark.id}: {mark.reason}" for mark in own if mark.reason)
+            found.append((lab, reason_of_all(own) or next(firsts, "nothing is written yet")))
+    return found
+
+
 def _about_all(marks: Sequence[Mark], fault: str, catalogue: Catalogue) -> list[str]:
     lost = {mark.lab: mark.lost_percent for mark in marks if mark.lost_percent}
     said = [catalogue.say("late-lost", lab=lab, percent=lost[lab]) for lab in lost]
@@ -127,13 +138,17 @@ def _said(mark: Mark) -> str:
 
 
 def _flags(marks: Sequence[Mark], fault: str) -> list[tuple[str, str]]:
-    """Return what a lecturer should look at: missing labs, late work, changed files, same seeds."""
+    """Return what a lecturer should look at: labs without points, late work, changed files, seeds.
+
+    A lab that is missing may be in what could not be taken.
+    """
     same = {(f"same seed, lab {m.lab}", m.same_seed_as) for m in marks if m.same_seed_as}
     missing = sorted({mark.lab for mark in marks if not mark.digest})
     gone = [("not handed in", ", ".join(f"lab {lab}" for lab in missing))] if missing else []
     if fault:
-        gone.append(("not taken", fault))
-    return [*gone, *_own_flags(marks), *sorted(same)]
+        gone = [("not taken", fault)]
+    none = [(f"no points, lab {lab}", why) for lab, why in pointless_labs(marks)]
+    return [*gone, *none, *_own_flags(marks), *sorted(same)]
 
 
 def _own_flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
