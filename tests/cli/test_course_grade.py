@@ -448,9 +448,31 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):
         ("", ""),
     ]
     assert (first["ada"]["same_seed_as"], first["bob"]["same_seed_as"]) == ("", "")
+    (header, *_) = course("stats", marks, "--json").document
+    assert (header["students"], header["tried"], header["passed"]) == (3, 2, 2)  # ada's and eve's
     before = marks.read_bytes()
     assert "0 folders to grade, 2 graded already" in course(*words, "--resume").err
     assert marks.read_bytes() == before
+
+
+def test_others_with_the_seed_of_a_group_see_it_as_one(tmp_path):
+    shutil.copytree(handed_in(tmp_path).path.parent, tmp_path / "submissions/eve")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,group\nada,Red\nbob,Red\neve,\n")
+    marks = tmp_path / "marks.csv"
+    course("grade", tmp_path / "submissions", "--csv", marks, "--roster", roster)
+    same = {name: row["same_seed_as"] for (name, _), row in rows_of(marks).items()}
+    assert same == {"ada": "eve", "bob": "eve", "eve": "group Red"}
+
+
+def test_archive_that_is_not_opened_is_no_beginning(tmp_path):
+    handed_in(tmp_path)
+    (tmp_path / "submissions/bob").mkdir()
+    (tmp_path / "submissions/bob/01_message.rar").write_bytes(b"Rar!")
+    marks = tmp_path / "marks.csv"
+    course("grade", tmp_path / "submissions", "--csv", marks)
+    (header, *_) = course("stats", marks, "--json").document
+    assert (header["students"], header["tried"], header["codes"]) == (2, 1, {})
 
 
 def test_member_with_another_folder_has_its_marks_and_the_others_those_of_the_group(tmp_path):

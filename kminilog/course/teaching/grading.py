@@ -291,7 +291,7 @@ def completed(
 def _with_neighbours(marks: Sequence[Mark]) -> list[Mark]:
     """Return marks with the names of others whose folder was made for the same name.
 
-    Those of one group have one folder, so they are no such others.
+    Those of one group have one folder, so they are no such others; others see the group as one.
     """
     with_seed = defaultdict(set)
     for mark in marks:
@@ -301,7 +301,7 @@ def _with_neighbours(marks: Sequence[Mark]) -> list[Mark]:
             mark,
             same_seed_as=_listed(
                 {
-                    student
+                    f"group {group}" if group else student
                     for student, group in with_seed[mark.lab, mark.seed]
                     if student != mark.student and not (group and group == mark.group)
                 }

@@ -42,7 +42,7 @@ class Mark:
     late             yes or no; empty if the roster does not say when the work was due and came
     lost_percent     what the rule for late work takes of the points, which stand here in full
     group            with whom the student handed in, by the roster
-    same_seed_as     others whose folder of this lab was made for the same name
+    same_seed_as     others, students or groups, whose folder of this lab was made for the same name
     digest           tells if the folder is the one that was graded
     """
 

@@ -15,7 +15,9 @@ _COMMONEST = 3
 class ExerciseStatistics(NamedTuple):
     """One exercise. A prediction has passed where it is right.
 
-    tried              students who began: all but `todo`
+    What a group has handed in counts once, as the work of one student.
+
+    tried              students who began: who handed in something else than `todo`
     median_seconds     of those who began: what their answers computed; None if nobody did
     codes              the commonest reason codes of those who have not passed, and how many have
                        them; where there is no code, the state
@@ -44,9 +46,11 @@ def statistics_of(marks: Iterable[Mark]) -> list[ExerciseStatistics]:
     return [_of(id, list(rows)) for id, rows in groupby(by_exercise, key=lambda mark: mark.id)]
 
 
-def _of(id: str, rows: list[Mark]) -> ExerciseStatistics:
+def _of(id: str, marks: list[Mark]) -> ExerciseStatistics:
+    works = {(m.group if m.group and m.digest else m.student, m.digest): m for m in marks}
+    rows = list(works.values())
     is_question = rows[0].kind == "predict"
-    tried = [mark for mark in rows if mark.status != TODO]
+    tried = [mark for mark in rows if mark.digest and mark.status != TODO]
     passed = [m for m in tried if (m.predicted_right == YES if is_question else m.status == PASS)]
     codes = Counter(m.reason_code or m.status for m in tried if m.status != PASS)
     wrong = Counter(mark.predicted for mark in rows if mark.predicted_right == NO)
