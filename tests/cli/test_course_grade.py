@@ -578,11 +578,12 @@ def test_pages_of_a_student_who_has_gone_are_said_to_be_old(tmp_path):
     assert "bob" not in (tmp_path / "pages/index.html").read_text()
 
 
-def test_missing_numpy_is_told_since_right_answers_use_it(tmp_path, monkeypatch):
-    handed_in(tmp_path, answers="")
+def test_missing_numpy_is_told_where_an_answer_uses_it(tmp_path):
     words = ("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    handed_in(tmp_path)
     assert "numpy" not in course(*words).err
-    monkeypatch.setattr("kminilog.cli.course.grading.find_spec", lambda name: None)
+    missing = "raise ModuleNotFoundError(\"No module named 'numpy'\")\n"
+    handed_in(tmp_path, "bob", missing + HEADER)
     assert "install kminilog[bulk]" in course(*words).err
 
 
@@ -615,7 +616,10 @@ def test_core_counts_the_points_of_the_core_path_alone(tmp_path):
         ("student,x\n,1\n", "line 2: '' is no name of a folder"),
         ("student\n../x\n", "line 2: '../x' is no name of a folder"),
         ("student\nada\nada\n", "line 3: ada stands there a second time"),
-        ("student,deadline\nada,soon\n", "line 2: deadline is 'soon', which is no time like"),
+        (
+            "student,deadline\nada,soon\n",
+            "line 2: deadline is 'soon', which is no time like 2026-10-05T18:00, nor",
+        ),
         ("student,deadline,submitted\na,2026-10-05T00:00,2026-10-05T00:00Z\n", "has a time zone"),
         ("student,x\nada\n", "line 2 has fewer cells than the first"),
         ("student\nada,1\n", "line 2 has more cells than the first"),

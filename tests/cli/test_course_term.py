@@ -13,7 +13,7 @@ from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import RIGHT, WRONG, Lab, all_labs, lab_of, sample_answers
 from kminilog.course.teaching.proof import solution_lines
 from kminilog.course.teaching.release import LeakError, release
-from kminilog.course.teaching.roster import RosterError, roster_from_csv
+from kminilog.course.teaching.roster import A_TIME, RosterError, roster_from_csv
 from tests.support.cli.command_line import Run, assert_one_line
 
 LAB = all_labs()[0]
@@ -31,6 +31,8 @@ def test_init_writes_a_plan_a_roster_and_an_exam_for_each_lab(tmp_path):
     assert files == {"plan.md", "roster.csv", *(f"exam/{lab.work_name}.md" for lab in all_labs())}
     plan = (tmp_path / "term/plan.md").read_text()
     assert plan.startswith("# Term plan: 14 weeks\n")
+    assert A_TIME in plan
+    assert A_TIME in course("grade", "--help").out
     for lab in all_labs():
         assert f"| {lab.number} | {lab.minutes} |" in plan
     with pytest.raises(RosterError, match="names no student"):  # a heading, and no rows yet

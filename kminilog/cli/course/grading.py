@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,7 +42,7 @@ from kminilog.course.teaching.marks_pages import (
     statistics_page,
     student_page,
 )
-from kminilog.course.teaching.roster import LateRule, Roster, open_labs, roster_from_csv
+from kminilog.course.teaching.roster import A_TIME, LateRule, Roster, open_labs, roster_from_csv
 from kminilog.course.teaching.statistics import ExerciseStatistics, statistics_of
 from kminilog.course.teaching.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
@@ -52,6 +51,7 @@ from kminilog.text import count, printable
 _MINUTE = 60  # seconds
 _HOUR = 60  # minutes
 _SECONDS_BETWEEN_FILES = 2.0
+_NO_NUMPY = "No module named 'numpy'"
 _PAGES = "students"  # in the directory of --html, one for each
 
 
@@ -68,7 +68,8 @@ _PAGES = "students"  # in the directory of --html, one for each
     "--roster",
     type=InputFile(),
     help="Table of all students: a CSV file with the column `student`, and perhaps `lab`, "
-    "`deadline`, `submitted`, `group`, `id` and `email`.",
+    f"`deadline`, `submitted`, `group`, `id` and `email`. A time is {A_TIME}, or as Moodle or "
+    "Canvas writes it.",
 )
 @click.option(
     "--wide",
@@ -128,8 +129,6 @@ def grade_command(
     """
     if roster is None and (late_percent or grace_minutes):
         raise click.UsageError("--late-percent and --grace need a --roster, which has the times")
-    if find_spec("numpy") is None:
-        complain("numpy is not installed, so answers that use it fail: install kminilog[bulk]")
     if points_possible and not wide_file:
         raise click.UsageError("--points-possible is a row of --wide FILE; name the file")
     rule = LateRule(late_percent, timedelta(minutes=grace_minutes))
@@ -146,6 +145,11 @@ def grade_command(
     still_open = open_labs(course, students, numbers, datetime.now(UTC))
     marks = completed(marks, students, labs, course, found.of_groups, rule, catalogue, still_open)
     _tell_of_times(marks, students, labs, course)
+    if any(_NO_NUMPY in mark.reason for mark in marks):
+        complain(
+            "numpy is not installed, so answers that use it fail: install kminilog[bulk], and "
+            "grade again without --resume"
+        )
     write_output(csv_file, marks_as_csv(marks))
     if core:
         marks = [mark for mark in marks if exercise_of(mark.id).core]

@@ -25,6 +25,8 @@ from kminilog.text import printable
 
 STUDENT, LAB, DEADLINE, SUBMITTED = "student", "lab", "deadline", "submitted"
 ID, EMAIL = "id", "email"
+A_TIME = "2026-10-05T18:00"
+"""How a time may be written; `course grade --help` and a term's plan say it, too."""
 _ALL_LABS = 0
 _OF_MOODLE = "Participant "  # in front of its number, in the grading worksheet
 _NOTHING = ("", "-")  # Moodle's grading worksheet writes - for work that did not come
@@ -295,7 +297,9 @@ def _moment(row: Mapping[str, str], column: str) -> datetime | None:
             return datetime.fromisoformat(plain)
     with suppress(ValueError, KeyError):
         return _time_of_moodle(plain)
-    raise ValueError(f"{column} is {text!r}, which is no time like 2026-10-05T18:00")
+    raise ValueError(
+        f"{column} is {text!r}, which is no time like {A_TIME}, nor as Moodle or Canvas writes it"
+    )
 
 
 def _time_of_moodle(text: str) -> datetime:

@@ -249,8 +249,11 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
     if len(place.files()) == 1 and not place.is_named_as_a_lab():
         where = f"{where}/{place.files()[0]}"
     if lab is None:
-        is_alone = place.files() == [ANSWERS_FILE]
-        why = "a file without its folder" if is_alone else "of no lab that is here"
+        why = "of no lab that is here"
+        if place.files() == [ANSWERS_FILE]:
+            why = "a file without its folder"
+            if place.path.name == Path(place.name).name:  # neither the student's, nor a zip file
+                why = f"its folder has the name of no lab, such as {all_labs()[0].work_name}"
         found.notices.append(f"{where}: {why}; it is left out")
         return
     taken = {(each.student, each.lab): each for each in found.handed_in}

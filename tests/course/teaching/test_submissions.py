@@ -209,6 +209,9 @@ def test_folder_of_a_group_belongs_to_one_of_its_members(tmp_path):
     assert set(found.students) == {"ada", "bob", "eve"}
 
 
+OF_NO_LAB = "its folder has the name of no lab, such as 01_message"
+
+
 @pytest.mark.parametrize("inside", ["", "home/", "home.zip/", "01_message.zip/"])
 @pytest.mark.parametrize(
     "stray", [["answers.py"], ["progress.json"], ["answers.py", "progress.json"]]
@@ -229,9 +232,20 @@ def test_file_beside_the_folder_of_a_lab_is_left_out_and_the_folder_counts(tmp_p
     (notice,) = found.notices
     at = f"ada/{inside}".rstrip("/")
     if stray == ["answers.py"] and inside != "01_message.zip/":
-        assert notice == f"{at}/answers.py: a file without its folder; it is left out"
+        why = OF_NO_LAB if inside == "home/" else "a file without its folder"
+        assert notice == f"{at}/answers.py: {why}; it is left out"
     else:
         assert f"lab 1 twice; ada/{inside}01_message counts, and {at}" in notice
+
+
+def test_folder_with_the_name_of_no_lab_is_told_apart_from_none(tmp_path):
+    for place in ("ada/lab1", "bob"):
+        (tmp_path / "in" / place).mkdir(parents=True)
+        (tmp_path / "in" / place / "answers.py").write_text("")
+    assert read(tmp_path).notices == [
+        f"ada/lab1/answers.py: {OF_NO_LAB}; it is left out",
+        "bob/answers.py: a file without its folder; it is left out",
+    ]
 
 
 @pytest.mark.parametrize("below", ["01_message.zip", "kminilog-home.zip", "home/01_message.zip"])
