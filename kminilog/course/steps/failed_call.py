@@ -114,18 +114,21 @@ def _numbers(yours: ValueParts, right: ValueParts) -> Table:
 
 
 def _add_bytes(recording: Recording, sides: Sequence[ValueParts], place: int) -> list[ByteRange]:
-    """Add the bytes of both as files; return in each the byte that differs and those around it."""
+    """Add the bytes of both as files; return in each the byte that differs and those around it.
+
+    The fields end where the focus does, so that no other byte is shown there.
+    """
     focus = []
+    first, last = max(place - _BEFORE, 0), place + _AFTER
+    names = {0: "the same", first: "the same", place: "differs", place + 1: "after it"}
     for name, side in zip((_YOURS, _RIGHT), sides, strict=True):
         data = bytes.fromhex("".join(text for _, text in side.parts))
-        ends = sorted({0, min(place, len(data)), min(place + 1, len(data)), len(data)})
-        names = {0: "the same", place: "differs", place + 1: "after it"}
+        ends = sorted({min(each, len(data)) for each in (*names, last, len(data))})
         fields = [
-            Field(name, start, end, "differs" if start == place else names[start], "unparsed", None)
+            Field(name, start, end, names.get(start, "after it"), "unparsed", None)
             for start, end in pairwise(ends)
         ]
         recording.file(name, data, fields)
         if place < len(data):
-            start = max(place - _BEFORE, 0)
-            focus.append(ByteRange(name, start, min(place + _AFTER, len(data))))
+            focus.append(ByteRange(name, first, min(last, len(data))))
     return focus

@@ -6,6 +6,7 @@ from kminilog.course.comparing import sides_of
 from kminilog.course.steps.failed_call import FailedCall, document
 from kminilog.explain.document import ByteRange, Document
 from kminilog.explain.script import language
+from kminilog.explain.text import field_rows
 from kminilog.format.index_entry import IndexEntry
 
 FAILED = FailedCall("1.1", "header(0) gave 1, expected 2", "kminilog step record", "header(0)")
@@ -46,6 +47,9 @@ def test_bytes_stand_beside_each_other_from_shortly_before_the_first_difference(
         ends = min(len(data), place + 12)
         is_there = ByteRange(name, max(place - 4, 0), ends) in found.steps[1].focus
         assert is_there == (place < len(data))
+    for focus in found.steps[1].focus:
+        places = [row[0] for row in field_rows(found, focus)]
+        assert places[0] == focus.start
 
 
 def test_long_value_is_counted_whole_and_its_difference_shown_wherever_it_is():
