@@ -171,6 +171,11 @@ class Lab:
         """The exercises of the core path whose functions stand in for the library's."""
         return [exercise for exercise in self.exercises if exercise.core and exercise.symbol]
 
+    @property
+    def has_exam(self) -> bool:
+        """Whether there are enough of these functions that an exam is more than a check of one."""
+        return len(self.core_functions) > 1
+
 
 class HeaderError(KMiniLogError):
     """A sample answer does not begin with its two lines."""

@@ -9,7 +9,7 @@ from kminilog.course.material import all_labs
 from kminilog.course.teaching.proof import solution
 from tests.support.course.student import start_lab
 
-LABS_WITH_EXAM = [lab.number for lab in all_labs() if len(lab.core_functions) > 1]
+LABS_WITH_EXAM = [lab.number for lab in all_labs() if lab.has_exam]
 
 
 def test_all_labs_but_that_of_spark_have_an_exam():

@@ -14,7 +14,7 @@ from kminilog.cli.lab.helping import hint, predict, solution
 from kminilog.cli.lab.judging import check_command, exam, watch
 from kminilog.cli.lab.options import course_options, folder_of
 from kminilog.cli.lab.running import run
-from kminilog.cli.lab.texts import engine_lines
+from kminilog.cli.lab.texts import engine_lines, labs_with_exam
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import (
     complain,
@@ -55,12 +55,13 @@ def list_labs(as_json: bool, catalogue: Catalogue) -> None:
         rows.append((lab.number, title, lab.minutes, lab.core_minutes, _state(lab)))
     headings = catalogue.say("list-headings").split(" | ")
     write_table(headings, rows)
+    write_lines(["", catalogue.say("list-exams", labs=labs_with_exam())])
     begun = [lab for lab in all_labs() if _state(lab) != "-"]
     left = [lab for lab in begun if _state(lab) != f"{len(lab.graded)}/{len(lab.graded)}"]
     if not begun:
-        write_lines(["", catalogue.say("list-begin", lab=all_labs()[0].number)])
+        write_line(catalogue.say("list-begin", lab=all_labs()[0].number))
     elif left:
-        write_lines(["", catalogue.say("list-go-on", lab=left[0].number)])
+        write_line(catalogue.say("list-go-on", lab=left[0].number))
     return None
 
 

@@ -24,6 +24,7 @@ import click
 from kminilog.cli.lab.helping import give_hint, show_question, take_answer
 from kminilog.cli.lab.options import course_options, folder_of, wanted_exercises
 from kminilog.cli.lab.texts import (
+    labs_with_exam,
     next_lines,
     outcome_json,
     outcome_lines,
@@ -62,14 +63,17 @@ PROGRAM = "kminilog"
 Result = TypeVar("Result")
 _SECONDS_BETWEEN_SIGNALS = 0.02
 _LOOK_SECONDS = 0.1
-_LEAST_FOR_EXAM = 2  # functions: what is more than a check of one
 
 
 @click.command("check", epilog=example("kminilog lab check 1"))
 @click.argument("what", metavar="[N[.M]]", required=False)
 @click.option("--no-spark", is_flag=True, help="Leave out what starts Spark.")
 @click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
-@click.option("--trace", is_flag=True, help="Show your value beside the right one, step by step.")
+@click.option(
+    "--trace",
+    is_flag=True,
+    help="Of one exercise, N.M: show your value beside the right one, step by step.",
+)
 @click.option("--html", type=OutputFile(), metavar="FILE", help="With --trace: write it as a page.")
 @json_option
 @course_options
@@ -205,12 +209,15 @@ def _show_outcomes(
 @click.argument("what", metavar="N")
 @course_options
 def exam(what: str, catalogue: Catalogue) -> int:
-    """Check all core functions of a lab at once on new data; a pass counts for the core path."""
+    """Check all core functions of a lab at once on new data; a pass counts for the core path.
+
+    `kminilog lab list` names the labs that have an exam.
+    """
     lab = lab_of(what)
     folder = folder_of(lab)
     functions = lab.core_functions
-    if len(functions) < _LEAST_FOR_EXAM:
-        raise click.UsageError(catalogue.say("exam-none", lab=lab.number))
+    if not lab.has_exam:
+        raise click.UsageError(catalogue.say("exam-none", lab=lab.number, labs=labs_with_exam()))
     number = begin_exam(folder)
     seed = crc32(f"{folder.seed} exam {number}".encode())
     outcomes = judged(partial(check, folder, functions, PROGRAM, seed=seed))

@@ -9,7 +9,7 @@ from typing import Any
 from kminilog.cli.shared.output import width
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
-from kminilog.course.material import RIGHT, Exercise, Lab, answers_to
+from kminilog.course.material import RIGHT, Exercise, Lab, all_labs, answers_to
 from kminilog.course.teaching.decisions import Room, count_yours
 from kminilog.course.work_folder import WorkFolder
 from kminilog.text import DOUBTFUL, GOOD, Span, StyledText, table
@@ -37,6 +37,11 @@ def outcome_json(outcome: ExerciseOutcome, catalogue: Catalogue) -> dict[str, An
         "see": exercise.see or None,
         "seconds": round(outcome.seconds, 3),
     }
+
+
+def labs_with_exam() -> str:
+    """Return the numbers of all labs that have an exam."""
+    return ", ".join(str(lab.number) for lab in all_labs() if lab.has_exam)
 
 
 def outcome_lines(
