@@ -764,7 +764,7 @@ def test_list_has_all_labs_as_text_and_json():
     assert [each["lab"] for each in found] == [each.number for each in all_labs()]
     text = lab("list").out
     assert all(each["title"] in text for each in found)
-    assert "With an exam, kminilog lab exam N: labs 1, 2, 3, 4, 5, 6, 7, 8, 10\n" in text
+    assert "Labs with an exam (kminilog lab exam N): 1, 2, 3, 4, 5, 6, 7, 8, 10\n" in text
 
 
 def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
@@ -773,7 +773,7 @@ def test_list_tells_where_to_begin_only_while_no_lab_is_begun(tmp_path):
     assert lab("list").out.endswith("\nGo on with: kminilog lab check 7\n")
     for exercise in folder.lab.graded:
         folder.pass_exercise(exercise)
-    assert lab("list").out.splitlines()[-1].startswith("With an exam")
+    assert lab("list").out.splitlines()[-1].startswith("Labs with an exam")
 
 
 # ---- check --trace
@@ -853,7 +853,7 @@ def test_lab_without_two_core_functions_has_no_exam(tmp_path):
     assert_one_line(
         lab("exam", "9"),
         2,
-        "lab 9 has no exam; the labs 1, 2, 3, 4, 5, 6, 7, 8, 10 have one; ",
+        "lab 9 has no exam; labs that have one: 1, 2, 3, 4, 5, 6, 7, 8, 10; ",
         "type: kminilog lab check 9",
     )
     assert "exam" not in (tmp_path / "09_bulk_ingest" / "progress.json").read_text()

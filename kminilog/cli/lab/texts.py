@@ -40,8 +40,8 @@ def outcome_json(outcome: ExerciseOutcome, catalogue: Catalogue) -> dict[str, An
 
 
 def labs_with_exam() -> str:
-    """Return the numbers of all labs that have an exam."""
-    return ", ".join(str(lab.number) for lab in all_labs() if lab.has_exam)
+    """Return the numbers of all labs that have an exam; of one's own perhaps none has."""
+    return ", ".join(str(lab.number) for lab in all_labs() if lab.has_exam) or "-"
 
 
 def outcome_lines(
