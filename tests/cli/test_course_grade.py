@@ -745,3 +745,12 @@ def test_thirty_students_and_all_labs_are_graded_twice_alike(tmp_path):
         "todo",  # predictions
     }
     assert all(row["same_seed_as"] for (name, _), row in rows.items() if "copied" in name)
+
+
+def test_lab_with_a_job_is_not_graded_where_spark_cannot_start(tmp_path, monkeypatch):
+    WorkFolder.start(lab_of(9), tmp_path / "submissions" / "ada", "ada")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert run.code == 2
+    assert "Spark cannot run" in run.err
+    assert not (tmp_path / "marks.csv").exists()

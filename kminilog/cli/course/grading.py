@@ -30,6 +30,7 @@ from kminilog.cli.shared.output import (
 from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.shared.progress import working
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.judging.checking import check_spark
 from kminilog.course.material import Lab, exercise_of
 from kminilog.course.teaching.gradebook import gradebook
 from kminilog.course.teaching.grading import completed, grade, limits_of
@@ -191,6 +192,8 @@ def _graded(
     """Return the marks of all folders; those that are ready are in the CSV file meanwhile."""
     kept = _kept(csv_file, found.handed_in) if resume and csv_file.exists() else {}
     waiting = [each for each in found.handed_in if (each.student, each.lab.number) not in kept]
+    if any(exercise.needs_spark for each in waiting for exercise in each.lab.exercises):
+        check_spark()  # else nobody would have points for want of it
     _announce(students, found.handed_in, waiting)
     marks = [mark for rows in kept.values() for mark in rows]
     written = time.monotonic()

@@ -501,11 +501,7 @@ def _judged_jobs(
 
     If one of them does not come to its end, that is what is said of all.
     """
-    if find_spec("pyspark") is None:
-        raise ModuleNotFoundError(name="pyspark")
-    from kminilog.jobs.spark.runtime.session import check_java  # only a job needs Spark
-
-    check_java()  # before anybody is told that Spark starts
+    check_spark()  # before anybody is told that Spark starts
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         places = [Path(temporary, str(number)) for number, _ in enumerate(sources)]
         jobs = list(zip(map(str, places), sources, strict=True))
@@ -532,6 +528,15 @@ def _judged_jobs(
             told = [one or other for one, other in zip(told, found, strict=True)]
         judged = zip(told, places, strict=True)
         return [_job_outcome(program, exercise, each, place, answers) for each, place in judged]
+
+
+def check_spark() -> None:
+    """Raise ModuleNotFoundError without pyspark, SparkUnavailableError without Java."""
+    if find_spec("pyspark") is None:
+        raise ModuleNotFoundError(name="pyspark")
+    from kminilog.jobs.spark.runtime.session import check_java  # only a job needs Spark
+
+    check_java()
 
 
 def _run_jobs(how: str, folder: Path, jobs: Sequence[tuple[str, str]]) -> ProcessResult:
