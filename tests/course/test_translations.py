@@ -3,15 +3,18 @@
 import ast
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
+import kminilog
 from kminilog.course.answers import Answers
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, languages
-from kminilog.course.material import Exercise, all_labs, lab_of
+from kminilog.course.material import Exercise, all_labs, lab_of, labs_folder
 from kminilog.course.starter_file import starter_in, with_docs
 from kminilog.text import columns
 
+PACKAGE = Path(kminilog.__file__).parent
 OTHERS = sorted({*languages()} - {DEFAULT_LANGUAGE})
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
@@ -40,6 +43,14 @@ def shape_of(value: object) -> object:
     if isinstance(value, list):
         return [shape_of(each) for each in value]
     return sorted(set(NUMBER.findall(str(value))))
+
+
+def test_program_that_reads_is_no_human_reader_in_chinese():
+    texts = [path for path in [*labs_folder().rglob("*"), *PACKAGE.rglob("*")] if "zh" in str(path)]
+    found = [
+        path for path in texts if path.suffix in (".md", ".toml") and "读者" in path.read_text()
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
