@@ -404,6 +404,14 @@ def _name_at(text: str, place: int) -> re.Match[str] | None:
     return None
 
 
+def of_file(name: str) -> str:
+    """Return the sentence that tells of the file what `name` tells of an answer.
+
+    It is for what goes wrong while the file is loaded: no answer has been called then.
+    """
+    return f"file-{name}"
+
+
 def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the name of a sentence that also says which call it was, and the values in it.
 

@@ -38,7 +38,7 @@ from string import ascii_lowercase, digits
 from typing import Any
 
 from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
-from kminilog.course.comparing import ValueParts
+from kminilog.course.comparing import ValueParts, of_file
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.exposing import counted_wrong_answers
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
@@ -444,10 +444,14 @@ def run_judge(
     if exercise.needs_spark:
         return _judged_jobs(exercise, given, [source], program, answers, at)[0]
     ran = _judge(exercise, given, source)
-    if ran.result is not None:
-        outcome = _as_told(exercise, ran.result["told"][0], answers, given)
+    if told := _told_in(ran):
+        outcome = _as_told(exercise, told[0], answers, given)
     else:
         outcome = _unjudged(exercise, ran, answers)
+        if outcome.said and "is_loading" in (ran.result or {}):  # at which line nobody knows
+            name, values = outcome.said
+            said = CatalogueSentence(of_file(name), values | {"line": "?"})
+            outcome = replace(outcome, said=said)
     return replace(outcome, tried=ran.tried)
 
 
@@ -465,6 +469,12 @@ def _unjudged(exercise: Exercise, ran: ProcessResult, answers: Answers | None) -
     return replace(error_of(exercise, "ended-process", **values), traceback=ran.errors)
 
 
+def _told_in(ran: ProcessResult) -> list[dict[str, Any]]:
+    """Return what a process tells of each file; nothing if it has not come to its end."""
+    told: list[dict[str, Any]] = (ran.result or {}).get("told", [])
+    return told
+
+
 def run_judge_of_all(
     exercise: Exercise, folder: Path, sources: Sequence[str], program: str
 ) -> list[ExerciseOutcome]:
@@ -475,9 +485,9 @@ def run_judge_of_all(
     if exercise.needs_spark:
         return _judged_jobs(exercise, folder, sources, program)
     ran = _judge(exercise, folder, *sources)
-    if ran.result is None:
-        return [run_judge(exercise, folder, source, program) for source in sources]
-    return [_as_told(exercise, told, None, folder) for told in ran.result["told"]]
+    if told := _told_in(ran):
+        return [_as_told(exercise, each, None, folder) for each in told]
+    return [run_judge(exercise, folder, source, program) for source in sources]
 
 
 def left_out_but_exposed(exercise: Exercise, folder: Path, source: str) -> list[str] | None:
@@ -486,7 +496,8 @@ def left_out_but_exposed(exercise: Exercise, folder: Path, source: str) -> list[
     None if nobody knows: the process has not come to its end.
     """
     ran = _judge(exercise, folder, source)
-    return None if ran.result is None else list(ran.result["told"][0].get("value") or ())
+    told = _told_in(ran)
+    return list(told[0].get("value") or ()) if told else None
 
 
 def _judged_jobs(

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -30,6 +30,7 @@ from kminilog.course.comparing import (
     WrongKindError,
     name_call,
     name_of,
+    of_file,
     short,
 )
 from kminilog.course.judging.attempts import ATTEMPTS, note_attempts
@@ -57,7 +58,12 @@ class ExcludedInputError(BaseException):
 
 
 def judge(
-    exercise: Exercise, folder: Path, answers: str, *, is_of_course: bool = False
+    exercise: Exercise,
+    folder: Path,
+    answers: str,
+    *,
+    is_of_course: bool = False,
+    when_loaded: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return what the unit checks say of an answer.
 
@@ -73,6 +79,7 @@ def judge(
         stream = printed.as_text_stream()
         with redirect_stdout(stream), redirect_stderr(stream):
             module = load_answers(Path(answers))
+            when_loaded()
             told["value"] = _check(exercise, folder, module, compare, is_of_course)
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
@@ -161,14 +168,6 @@ def in_short(error: BaseException) -> str:
     return f"{name_of(error)}: {text}" if text else name_of(error)
 
 
-def of_file(name: str) -> str:
-    """Return the sentence that tells of the file what `name` tells of an answer.
-
-    It is for what goes wrong while the file is loaded: no answer has been called then.
-    """
-    return f"file-{name}"
-
-
 def line_in(error: BaseException, answers: str) -> int | None:
     """Return the line of a student's file that raised an error; None if it was raised elsewhere."""
     if isinstance(error, SyntaxError) and error.filename == answers:
@@ -199,9 +198,17 @@ def main(exercise: str, folder: str, result: str, *answers: str) -> None:
     if len(answers) == 1:  # of several, nobody knows whose the time was
         _raise_once()
         note_attempts(answers[0], Path(result).with_suffix(ATTEMPTS))
+        # So the parent knows where the process was if it does not come to its end.
+        Path(result).write_text(json.dumps({"is_loading": True}), encoding="utf-8")
     is_of_course = len(answers) > 1
     told = [
-        judge(exercise_of(exercise), Path(folder), each, is_of_course=is_of_course)
+        judge(
+            exercise_of(exercise),
+            Path(folder),
+            each,
+            is_of_course=is_of_course,
+            when_loaded=partial(Path(result).unlink, missing_ok=True),
+        )
         for each in answers
     ]
     Path(result).write_text(json.dumps({"told": told}), encoding="utf-8")

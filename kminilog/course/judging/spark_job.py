@@ -28,7 +28,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kminilog.course.judging.judge import in_short, line_in, of_file
+from kminilog.course.comparing import of_file
+from kminilog.course.judging.judge import in_short, line_in
 from kminilog.course.judging.limits import WALL_SECONDS
 from kminilog.course.judging.patching import load_answers
 from kminilog.course.judging.sandbox import run_module
