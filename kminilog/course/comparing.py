@@ -413,11 +413,12 @@ def of_file(name: str) -> str:
 
 
 def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the name of a sentence that also says which call it was, and the values in it.
+    """Return the name of a sentence that also says which call or case it was, and the values in it.
 
-    Without a call the name stays what it is.
+    Without one, or if the call is only the name of the function, the name stays what it is.
     """
-    return (f"{name}-in", {**values, "call": call}) if call else (name, dict(values))
+    is_said = call and not call.isidentifier()
+    return (f"{name}-in", {**values, "call": call}) if is_said else (name, dict(values))
 
 
 def is_call(text: str) -> bool:

@@ -121,7 +121,7 @@ def test_course_check_takes_a_labs_folder_of_ones_own(own):
 @pytest.mark.parametrize(
     ("damage", "part"),
     [
-        ("minutes = 85", "21_bytes/lab.toml: lacks 'minutes'"),
+        ("minutes = 105", "21_bytes/lab.toml: lacks 'minutes'"),
         ('kind = "implement"', "21_bytes/lab.toml: lacks 'kind'"),
         ("number = 1\n", "21_bytes/lab.toml: lacks 'number'"),
         ('"', "21_bytes/lab.toml: "),

@@ -274,7 +274,7 @@ def test_fault_outside_of_functions_is_one_of_the_file(folder, monkeypatch, line
         ),
         (HEADER + "x: int = '\\d'\n", PASS, None, ""),
         ("\ufeff" + HEADER, PASS, None, ""),
-        ("header = lambda offset, content: bytes(12)\n", FAIL, None, "gave 00000000"),
+        ("header = lambda offset, content: bytes(12)\n", FAIL, None, "got 00000000"),
     ],
 )
 def test_file_that_is_no_answer_is_named_in_one_sentence(folder, answers, status, code, sentence):

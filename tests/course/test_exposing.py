@@ -61,7 +61,7 @@ def test_share_of_the_points_is_in_the_summary_and_in_marks(folder):
     assert (told["status"], told["points"]) == (FAIL, outcome.points)
     keep(folder, outcome)
     lines = list(summary_lines(folder, Catalogue("en"), []))
-    assert lines[0] == f"Lab 1: 0 of 8 pass, {outcome.points} of 85 points."
+    assert lines[0] == f"Lab 1: 0 of 10 pass, {outcome.points} of 105 points."
 
 
 @pytest.mark.processes
