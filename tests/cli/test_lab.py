@@ -675,10 +675,10 @@ def test_progress_is_a_table_or_json():
     assert lab("progress", "--json").document["labs"] == []
     start_lab(Path.cwd(), HEADER)
     lab("check", "1")
-    found = {"lab": 1, "passed": ["1.1"], "points": 10, "max_points": 85}
+    found = {"lab": 1, "passed": ["1.1"], "points": 10, "max_points": 105}
     document = lab("progress", "--json").document
     assert document == {"labs": [found], "decisions": {"yours": 1, "all": len(decisions())}}
-    assert re.search(r"^  1  The message  1/8     10/85   1.1$", lab("progress").out, re.MULTILINE)
+    assert re.search(r"^  1  The message  1/10    10/105  1.1$", lab("progress").out, re.MULTILINE)
     assert "Go on with: kminilog lab check 1\n" in lab("list").out
 
 

@@ -224,7 +224,7 @@ def test_lab_is_done_in_the_page_kept_by_the_browser_offline_and_graded_on_the_m
     idle(page)
     context.set_offline(False)
     assert page.input_value("#editor") == typed
-    assert "1/8     10/85   1.1" in run(page, "lab", "progress")["stdout"]
+    assert "1/10    10/105  1.1" in run(page, "lab", "progress")["stdout"]
     show(page, "files")
     with page.expect_download() as saved:
         page.click("#save")
