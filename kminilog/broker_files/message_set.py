@@ -163,10 +163,10 @@ def _inner_frame(data: bytes, position: int) -> bytes | CorruptRecord:
         return CorruptRecord(
             f"Record size {size} is less than the minimum record overhead ({OVERHEAD_BYTES[0]})"
         )
-    if magic not in (0, 1):
-        return CorruptRecord(f"Invalid magic found in record: {magic}")
     if available_bytes < SIZE_END + size:
         return CorruptRecord("the compressed record set is cut short")
+    if magic not in (0, 1):
+        return CorruptRecord(f"Invalid magic found in record: {magic}")
     return data[position : position + SIZE_END + size]
 
 
