@@ -72,7 +72,7 @@ def test_log_append_time_of_the_wrapper_is_the_time_of_all(attributes, time):
         (message(1, 0, b"a")[:-1] + b"b", "stored crc"),
         (message(1, 0, b"a", attributes=1), "must not be compressed"),
         (struct.pack(">qiIbb", 0, 13, 0, 1, 0), "less than the minimum record overhead (14)"),
-        (struct.pack(">qiIbb", 0, 50, 0, 2, 0), "Invalid magic found in record: 2"),
+        (struct.pack(">qiIbb", 0, 50, 0, 2, 0) + bytes(44), "Invalid magic found in record: 2"),
         (struct.pack(">qiIbbi", 0, 14, 0, 1, 0, 0) + bytes(4), "size = 14"),
     ],
 )
