@@ -131,6 +131,7 @@ class _SegmentCheck:
         self._is_full = is_full
         self._tally, self._notes = Tally(rest=rest), Tally()
         self._counts = SegmentCounts(files.name)
+        self._has_index = self._has_times = False
         self._expected = files.base_offset if state.next_offset is None else state.next_offset
         self._indexes = OffsetIndexCheck(b"", self._base)
         self._times = TimeIndexCheck(b"", self._base)
@@ -144,8 +145,10 @@ class _SegmentCheck:
         counts = self._counts
         try:
             # The indexes first: what a broker appends meanwhile is not in them.
-            self._indexes = OffsetIndexCheck(self._read(INDEX_SUFFIX) or b"", self._base)
-            self._times = TimeIndexCheck(self._read(TIME_INDEX_SUFFIX) or b"", self._base)
+            entries, times = self._read(INDEX_SUFFIX), self._read(TIME_INDEX_SUFFIX)
+            self._has_index, self._has_times = entries is not None, times is not None
+            self._indexes = OffsetIndexCheck(entries or b"", self._base)
+            self._times = TimeIndexCheck(times or b"", self._base)
             self._aborted_data = self._read(TRANSACTION_INDEX_SUFFIX)
             descriptor = open_untouched(self._files.log_path)
             try:
@@ -448,17 +451,15 @@ class _SegmentCheck:
 
     def _check_indexes(self) -> None:
         counts, is_last = self._counts, self._next_base is None
-        has_index = INDEX_SUFFIX in self._files.sizes
-        has_times = TIME_INDEX_SUFFIX in self._files.sizes
-        if not has_index and counts.batch_count:
+        if not self._has_index and counts.batch_count:
             self._lacks(BrokerFault.INDEX_SPARSE, INDEX_SUFFIX)
-        if not has_times and self._greatest >= 0:  # a broker of format v0 has none
+        if not self._has_times and self._greatest >= 0:  # a broker of format v0 has none
             self._lacks(BrokerFault.TIME_INDEX_SPARSE, TIME_INDEX_SUFFIX)
         faults: Iterator[SegmentIndexFault] = iter(())
-        if has_index:
+        if self._has_index:
             found = self._indexes.faults(counts.log_bytes, self._last_batch, is_last=is_last)
             faults = chain(faults, found)
-        if has_times:
+        if self._has_times:
             faults = chain(faults, self._times.faults(self._greatest, is_last=is_last))
         faults = chain(
             faults,
@@ -474,7 +475,9 @@ class _SegmentCheck:
     # ---- findings
 
     def _lacks(self, kind: BrokerFault, suffix: str) -> None:
-        self._add(kind, f"there is no {self._files.path(suffix).name}", None, None)
+        path = self._files.path(suffix)
+        if not os.path.lexists(path):  # else the broker made it since: the segment is new
+            self._add(kind, f"there is no {path.name}", None, None)
 
     def _add(
         self, kind: BrokerFault, detail: str, offset: int | None, position: int | None

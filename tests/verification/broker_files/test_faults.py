@@ -478,6 +478,31 @@ def test_verify_while_a_broker_appends_waits_for_the_whole_batch(
     assert found(writer.log_dir) == {}
 
 
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_verify_while_a_broker_rolls_does_not_miss_the_index_that_it_makes(
+    writer: PartitionWriter, suffix: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The index is not there yet when its turn comes: the log of the segment was made first."""
+    path = logs(writer)[-1].with_suffix(suffix)
+    content = path.read_bytes()
+    path.unlink()
+    real = segment_checks.read_untouched
+
+    def read(asked: Path) -> bytes:
+        try:
+            return real(asked)
+        finally:
+            if asked == path:
+                path.write_bytes(content)
+
+    monkeypatch.setattr(segment_checks, "read_untouched", read)
+    assert found(writer.log_dir) == {}
+    monkeypatch.undo()
+    path.unlink()
+    kind = "index-sparse" if suffix == ".index" else "time-index-sparse"
+    assert found(writer.log_dir) == {kind: 1}
+
+
 def test_verify_while_a_broker_appends_and_rolls_finds_nothing(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker", segment_bytes=5000)
     written(writer, rounds=2)
