@@ -517,11 +517,12 @@ def test_verify_while_a_broker_appends_and_rolls_finds_nothing(tmp_path: Path):
     thread.start()
     try:
         verdicts = [judged(writer.log_dir, strict=False) for _ in range(10)]
+        while len({one.partitions[0]["segment_count"] for one in verdicts}) == 1:  # no roll yet
+            verdicts.append(judged(writer.log_dir, strict=False))
     finally:
         is_over.set()
         thread.join()
     assert [one.to_text() for one in verdicts if one.verdict != "ok"] == []
-    assert verdicts[-1].partitions[0]["segment_count"] > verdicts[0].partitions[0]["segment_count"]
 
 
 # ---- small files
