@@ -5,8 +5,8 @@
 
 No key or value of them is read. But they are whole messages, and nobody may cut them off as
 rubbish: `storage.segment.whole_messages` takes them from here. All else works without this module;
-then a batch is rubbish like any other. It will go to the room that reads what brokers of today
-write, `broker_files`. Source: Kafka: Record, RecordBatch.
+then a batch is rubbish like any other. The room that reads them is `broker_files`.
+Source: Kafka: Record, RecordBatch.
 """
 
 import struct

@@ -286,7 +286,7 @@ def _as_stored(
 ) -> PartitionLook:
     """Return a partition with its segments, as they are listed.
 
-    Of a damaged log, `verify` reads what is behind the damage, too: there its counts are shown.
+    Of a damaged log, `verify` reads what is after the damage, too: there its counts are shown.
     """
     reader, home = place.reader(partition, on_gap), place.home(partition)
     described = describe_partition(reader)

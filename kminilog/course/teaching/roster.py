@@ -7,7 +7,7 @@ Only `student` is needed: the name of the folder that holds the work. A row is a
 without a lab is about all, as far as the lab has no row of its own that says more. Times are ISO
 8601, or as Moodle and Canvas write them. Nothing else tells when work came: the times of files
 change when they are copied. The names are equal in all forms of Unicode. Two students of one name
-are told apart by their `id`, which stands behind the name then: `Jan Novak_11`. Source: ours.
+are told apart by their `id`, which stands after the name then: `Jan Novak_11`. Source: ours.
 """
 
 import re
@@ -162,7 +162,7 @@ class Roster:
     def student_of(self, name: str, number: str = "") -> str:
         """Return the student whose folder has this name; an empty string if it is nobody's.
 
-        `number` is what Moodle puts behind the name; it may be the id of one who shares a name.
+        `number` is what Moodle puts after the name; it may be the id of one who shares a name.
         """
         for student, id in self._ids.items():
             if number and id.removeprefix(_OF_MOODLE) == number:

@@ -2,7 +2,7 @@
 
     /var/lib/kafka:orders    orders-0/…000.log  orders-0/…368.log  orders-1/…000.log ...
 
-A piece is a whole partition: the marker far behind a record says if its transaction was committed.
+A piece is a whole partition: a marker far after a record says if its transaction was committed.
 Records of one batch share its bytes, and may be compressed together. So the position of a record is
 its offset minus the base offset of its segment, and its row is the same.
 

@@ -293,7 +293,7 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         if cut.position < segment.file_bytes:
             keep_tail = partial(_keep_tail, segment.log_path, cut.position)
             side_files.append(with_reserve(log_dir, keep_tail))
-        segment.index.load()  # it has no entry behind the cut: that would not be a valid index
+        segment.index.load()  # it has no entry after the cut: that would not be a valid index
         segment.truncate_to(cut.position, len(segment.index))
         segment.flush()
     if not plan.is_valid:

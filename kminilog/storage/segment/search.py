@@ -49,7 +49,7 @@ class _Cursor:
         self.scanned = 0
         self._descriptor = descriptor
         # One read: up to the next entry. After the last entry, the message may begin anywhere in
-        # the next interval, and end behind it.
+        # the next interval, and end after it.
         wanted_bytes = segment.index_interval_bytes + ONE_MESSAGE_BYTES
         if end is not None:
             wanted_bytes = end - self.start

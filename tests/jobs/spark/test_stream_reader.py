@@ -502,7 +502,7 @@ def test_query_whose_checkpoint_names_what_is_gone_is_one_clear_error(stream, wr
     [
         ({"startingOffsets": "first"}, "startingOffsets: 'first' is not 'earliest', 'latest' or J"),
         ({"maxOffsetsPerTrigger": "-1"}, "maxOffsetsPerTrigger: '-1' is not a whole number from 1"),
-        ({"failOnDamage": "false"}, "failOnDamage: only a batch can go on behind damage"),
+        ({"failOnDamage": "false"}, "failOnDamage: only a batch can go on after damage"),
         ({"partitions": "0"}, "partitions: only a batch has it; assign names the partitions of a"),
         ({"startOffset": "0"}, "startOffset: only a batch has it; startingOffsets says where a"),
         ({"endingOffsets": "latest"}, "endingOffsets: only a batch ends there; trigger"),

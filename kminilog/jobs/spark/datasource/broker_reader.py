@@ -1,8 +1,8 @@
 """A batch read of a Kafka broker's directory: what a consumer with read_committed gets.
 
 It has the columns of Spark's Kafka source beside ours, and a task for each partition, as that
-source: a marker far behind a record says if its transaction was committed. What is left out, of
-aborted transactions and behind an open one, is a Python warning of the process that reads.
+source: a marker far after a record says if its transaction was committed. What is left out, of
+aborted transactions and after an open one, is a Python warning of the process that reads.
 Source: ours; Spark: KafkaRecordToRowConverter. Differs: a record of format v0 has no timestamp.
 """
 
@@ -81,7 +81,7 @@ class BrokerReader(DataSourceReader):
 
     def __init__(self, options: ReadOptions) -> None:
         if not options.fail_on_damage:
-            reason = "in a Kafka broker's directory nothing is read behind damage"
+            reason = "in a Kafka broker's directory nothing is read after damage"
             raise SettingError("failOnDamage", reason=reason)
         if options.min_tasks > 1:
             reason = "a partition in a Kafka broker's directory is read by one task: leave it out"
@@ -158,7 +158,7 @@ class BrokerReader(DataSourceReader):
 
 
 def _undamaged(partition: BrokerPartition, log_end: int) -> int:
-    """Return a log end that no damage hides anything behind; else raise CorruptLogError."""
+    """Return the log end; raises CorruptLogError for damage, which would hide what follows it."""
     for _, batch in partition.batches(log_end):  # appended meanwhile
         log_end = batch.last_offset + 1
     return log_end

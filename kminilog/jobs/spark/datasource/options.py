@@ -107,7 +107,7 @@ _REFUSED = {
     "startOffset": "only a batch has it; startingOffsets says where a stream starts",
     "endOffset": "only a batch ends there; trigger(availableNow=True) ends where logs end now",
     "partitions": "only a batch has it; assign names the partitions of a stream",
-    "failOnDamage": "only a batch can go on behind damage",
+    "failOnDamage": "only a batch can go on after damage",
 }
 
 
