@@ -35,7 +35,8 @@ def open_untouched(path: Path | str, flags: int = os.O_RDONLY) -> int:
 def read_untouched(path: Path, limit_bytes: int = INT32_MAX) -> bytes:
     """Return the first bytes of a regular file, all of them up to the limit. Raises OSError."""
     with open(path, "rb", opener=open_untouched) as file:
-        return file.read(limit_bytes)
+        size_bytes = os.fstat(file.fileno()).st_size  # Python allocates as much as it is asked for
+        return file.read(min(size_bytes, limit_bytes))
 
 
 def entries_of(directory: Path) -> Iterator[DirectoryEntry]:

@@ -1,6 +1,7 @@
 """Reading that nothing shows."""
 
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,15 @@ def file(tmp_path: Path) -> Path:
     for one in (path, tmp_path):
         os.utime(one, ns=(OLD_NS, one.stat().st_mtime_ns))
     return path
+
+
+def test_reading_takes_no_more_memory_than_the_file(file: Path) -> None:
+    tracemalloc.start()
+    try:
+        assert read_untouched(file) == b"12345"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_reading_leaves_the_time_of_access(file: Path) -> None:
