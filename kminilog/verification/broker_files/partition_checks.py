@@ -1,11 +1,5 @@
 """Check a partition of a broker: its segments in order, then what the small files say of them.
 
-    leader-epoch-checkpoint            the epoch of each batch; where it begins, how far it goes
-    recovery-point-offset-checkpoint   the log goes at least so far: it was on the disk
-    replication-offset-checkpoint      and so far: the high watermark, consumers may have read it
-    log-start-offset-checkpoint        below it records count as deleted
-    cleaner-offset-checkpoint          names the partitions that are compacted
-
 Every gap of offsets is explained, or it is a finding:
 
     retention     in front of the log
@@ -21,19 +15,11 @@ What retention deletes meanwhile is left out. Source: Kafka: LogManager, Unified
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from kminilog.broker_files.checkpoints import (
-    LeaderEpoch,
-    parse_leader_epochs,
-    parse_offsets,
-    parse_producer_snapshot,
-)
+from kminilog.broker_files.checkpoints import LeaderEpoch
 from kminilog.broker_files.directory import BrokerDirectory, PartitionListing
-from kminilog.broker_files.untouched import read_untouched
 from kminilog.errors import in_words
 from kminilog.format.names import TopicPartition
 from kminilog.text import count
@@ -52,43 +38,19 @@ from kminilog.verification.broker_files.segment_checks import (
     SegmentCounts,
     check_segment,
 )
+from kminilog.verification.broker_files.small_files import (
+    CLEANED,
+    EPOCHS,
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    Checkpoints,
+    read_leader_epochs,
+    unreadable_files,
+)
 from kminilog.verification.coverage import Unchecked
 from kminilog.verification.findings import Aspect, Finding, NewRest
 from kminilog.verification.summaries import PartitionSummary
-
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-HIGH_WATERMARKS = "replication-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
-CLEANED = "cleaner-offset-checkpoint"
-EPOCHS = "leader-epoch-checkpoint"
-_NOT_KAFKAS = "unknown"
-
-
-@dataclass
-class Checkpoints:
-    """The small files of a log directory: offsets by partition, by the name of the file."""
-
-    offsets: dict[str, Mapping[tuple[str, int], int]] = field(default_factory=dict)
-    unchecked: list[Unchecked] = field(default_factory=list)
-
-    def of(self, name: str, topic_partition: TopicPartition) -> int | None:
-        """Return the offset on record."""
-        topic, partition = topic_partition
-        return self.offsets.get(name, {}).get((topic, partition))
-
-
-def read_checkpoints(directory: Path) -> Checkpoints:
-    """Return what the small files say; one that cannot be read is `unchecked`. O(partitions)."""
-    found = Checkpoints()
-    for name in (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, CLEANED):
-        try:
-            found.offsets[name] = parse_offsets(read_untouched(directory / name))
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError) as error:
-            why = f"{directory / name}: {in_words(error)}"
-            found.unchecked.append(Unchecked(Aspect.LOG_ENDS, "", why, asked=True))
-    return found
 
 
 @dataclass
@@ -177,7 +139,8 @@ class _PartitionCheck:
         missing = self._explain_gaps(counts)
         self._judge_ends(start, end, counts)
         self._judge_transactions()
-        self._judge_small_files()
+        for detail in unreadable_files(self._files):
+            self._add(BrokerFault.BAD_CHECKPOINT, detail)
         self._judge_strays(directory)
         for one in counts:
             self._findings += one.findings + (one.notes if self._strict_index else [])
@@ -247,30 +210,12 @@ class _PartitionCheck:
 
     def _read_epochs(self) -> list[LeaderEpoch] | None:
         try:
-            rows = parse_leader_epochs(read_untouched(self._files.directory / EPOCHS))
+            return read_leader_epochs(self._files.directory)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             self._add(BrokerFault.BAD_CHECKPOINT, f"{EPOCHS}: {in_words(error)}")
             return None
-        for row, after in pairwise(rows):
-            if not (row.epoch < after.epoch and row.start_offset < after.start_offset):
-                detail = f"{EPOCHS}: {' '.join(map(str, after))} does not ascend"
-                self._add(BrokerFault.BAD_CHECKPOINT, detail)
-                return None
-        return rows
-
-    def _judge_small_files(self) -> None:
-        for files in self._files.segments:
-            if ".snapshot" not in files.sizes:
-                continue
-            path = files.path(".snapshot")
-            try:
-                parse_producer_snapshot(read_untouched(path))
-            except FileNotFoundError:
-                continue
-            except (OSError, ValueError) as error:
-                self._add(BrokerFault.BAD_CHECKPOINT, f"{path.name}: {in_words(error)}")
 
     def _judge_strays(self, directory: BrokerDirectory) -> None:
         strays = self._strays(self._files)
@@ -284,7 +229,7 @@ class _PartitionCheck:
         return {
             (one.name, one.what)
             for one in files.others
-            if one.what == _NOT_KAFKAS or one.what.startswith("of a segment without")
+            if not one.is_known or one.what.startswith("of a segment without")
         }
 
     # ---- what is told

@@ -23,8 +23,8 @@ from kminilog.verification.broker_files.last_ok import (
 from kminilog.verification.broker_files.partition_checks import (
     PartitionVerdict,
     check_partition,
-    read_checkpoints,
 )
+from kminilog.verification.broker_files.small_files import read_checkpoints
 from kminilog.verification.coverage import Unchecked
 from kminilog.verification.finding_parts import AllFindings
 from kminilog.verification.findings import Aspect, parse_classes

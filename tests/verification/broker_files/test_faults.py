@@ -545,6 +545,29 @@ def test_verify_of_a_damaged_snapshot_says_so(writer: PartitionWriter):
     assert found(writer.log_dir) == {"bad-checkpoint": 1}
 
 
+def test_verify_of_a_damaged_snapshot_at_the_log_end_says_so(writer: PartitionWriter):
+    """A broker that ended in order begins with it."""
+    (writer.directory / f"{writer.offset:020d}.snapshot").write_bytes(b"what")
+    assert found(writer.log_dir) == {"bad-checkpoint": 1}
+
+
+def test_verify_of_a_topic_id_that_cannot_be_read_says_so(writer: PartitionWriter):
+    path = writer.directory / "partition.metadata"
+    path.write_text("version: 0\ntopic_id: 4WTCM5k4QEaTjZ_CAFp1Jw\n")
+    assert found(writer.log_dir) == {}
+    path.write_text("version: 0\n")
+    assert found(writer.log_dir) == {"bad-checkpoint": 1}
+
+
+def test_verify_of_a_leader_that_wrote_nothing_finds_nothing(tmp_path: Path):
+    """A broker before 2.0 keeps its epoch, with the offset at which the next one began, too."""
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append(epoch=1)
+    writer.close()
+    (writer.directory / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n1 0\n")
+    assert found(writer.log_dir) == {}
+
+
 def test_verify_of_leader_epochs_that_do_not_ascend_says_so(writer: PartitionWriter):
     epochs = writer.directory / "leader-epoch-checkpoint"
     epochs.write_text("0\n2\n3 0\n3 50\n")
