@@ -40,12 +40,13 @@ NOT_SERVED = {
     "-delete": "a deleted partition, which the broker removes soon",
     "-stray": "a partition that is not assigned to this broker",
 }
+REMOTE_INDEXES = "remote-log-index-cache"
 _KNOWN_FILES = {
     BROKER_FILE: "ids of the cluster and of the broker",
     "leader-epoch-checkpoint": "which leader wrote from which offset on",
     "partition.metadata": "the id of the topic",
     "remote_log_snapshot": "which segments are in remote storage",
-    "remote-log-index-cache": "indexes of segments in remote storage",
+    REMOTE_INDEXES: "indexes of segments in remote storage",
     "recovery-point-offset-checkpoint": "up to where each log is on the disk",
     LOG_START_FILE: "where each log begins",
     "replication-offset-checkpoint": "the high watermark of each partition",
@@ -60,6 +61,7 @@ _KNOWN_SUFFIXES = {
     ".swap": "of a compaction that has ended: the broker puts it in its place",
     ".cleaned": "of a compaction that has not ended",
     ".tmp": "of a file that the broker is about to replace",
+    ".part": "of a file that the broker has not finished",
     ".checkpoint": "a snapshot of the metadata",
     ".snapshot": "the producers at an offset where no segment begins",
 }

@@ -6,7 +6,7 @@ up for one batch, and down again, is wrong in that batch. Pure. Source: Kafka: L
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kminilog.broker_files.checkpoints import LeaderEpoch
@@ -33,8 +33,14 @@ class EpochFault(NamedTuple):
 class LeaderEpochs:
     """The epoch of the batches so far, and those on record, None if nothing is."""
 
-    def __init__(self, on_record: Sequence[LeaderEpoch] | None = None) -> None:
+    def __init__(
+        self,
+        on_record: Sequence[LeaderEpoch] | None = None,
+        read_again: Callable[[], Sequence[LeaderEpoch] | None] | None = None,
+    ) -> None:
+        """Begin without a batch; `read_again` returns what is on record by now."""
         self._on_record = on_record
+        self._read_again = read_again
         self.epoch = _NONE
         self._before = _NONE
         self._changed_at: BatchPlace | None = None
@@ -75,4 +81,9 @@ class LeaderEpochs:
         is_told, self._last_told = self._last_told == (epoch, recorded), (epoch, recorded)
         if epoch == recorded or is_told:  # a wrong record is told once, not for each batch
             return None
+        before = self._on_record
+        if epoch > recorded and self._read_again:
+            self._on_record = self._read_again()  # a leader may have been elected meanwhile
+        if self._on_record != before:
+            return self.take(epoch, place)
         return EpochFault(f"leader epoch {epoch}, on record is {recorded}", place)

@@ -16,12 +16,13 @@ What retention deletes meanwhile is left out. Source: Kafka: LogManager, Unified
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from kminilog.broker_files.checkpoints import LeaderEpoch
-from kminilog.broker_files.directory import BrokerDirectory, PartitionListing
+from kminilog.broker_files.directory import REMOTE_INDEXES, BrokerDirectory, PartitionListing
 from kminilog.errors import in_words
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.text import count
 from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.last_ok import (
@@ -51,6 +52,10 @@ from kminilog.verification.broker_files.small_files import (
 from kminilog.verification.coverage import Unchecked
 from kminilog.verification.findings import Aspect, Finding, NewRest
 from kminilog.verification.summaries import PartitionSummary
+
+# Kafka's own, which it always compacts, whatever has been compacted on this broker.
+_ALWAYS_COMPACTED = ("__consumer_offsets", "__transaction_state")
+_GOING = (f"{LOG_SUFFIX}.deleted", f"{LOG_SUFFIX}.swap")
 
 
 @dataclass
@@ -105,7 +110,7 @@ class _PartitionCheck:
         self._findings: list[Finding] = []
         self._unchecked: list[Unchecked] = []
         self._epochs = self._read_epochs()
-        self._state = LogState(epochs=LeaderEpochs(self._epochs))
+        self._state = LogState(epochs=LeaderEpochs(self._epochs, self._epochs_of_now))
         if trusted and trusted.state["gaps"] and not self._is_compacted(trusted.counts):
             trusted = None  # what explained them then is gone
         self._trusted = trusted
@@ -118,8 +123,8 @@ class _PartitionCheck:
             self._state = state_from_json(self._trusted.state, self._state)
         listed = [*map(files_of, segments)]
         seen = None
-        next_bases = [*(one.base_offset for one in segments[1:]), None]
-        for files, next_base in [*zip(segments, next_bases, strict=True)][len(counts) :]:
+        next_bases = [one.base_offset for one in segments[1:]]
+        for files, next_base in [*zip_longest(segments, next_bases)][len(counts) :]:
             if next_base is None and len(counts) == len(segments) - 1:
                 seen = SeenPartition([*counts], listed[:-1], state_to_json(self._state))
             found = check_segment(
@@ -130,14 +135,15 @@ class _PartitionCheck:
                 is_full=self._is_full,
                 rest=self._rest,
             )
-            if found.unchecked and not os.path.lexists(files.log_path):
+            if not counts and found.unchecked and not os.path.lexists(files.log_path):
                 self._state.next_offset = None  # retention has deleted it
                 continue
             counts.append(found)
         start = int(counts[0].name) if counts else 0
         end = self._state.next_offset if self._state.next_offset is not None else start
         missing = self._explain_gaps(counts)
-        self._judge_ends(start, end, counts)
+        self._judge_start(directory)
+        self._judge_end(end, counts)
         self._judge_transactions()
         for detail in unreadable_files(self._files):
             self._add(BrokerFault.BAD_CHECKPOINT, detail)
@@ -165,6 +171,13 @@ class _PartitionCheck:
         gaps = [*state.older_gaps, *state.gaps]
         if self._is_compacted(counts):
             missing["compaction"] = sum(map(_size, gaps)) + state.further_missing
+            cleaned = self._checkpoints.of(CLEANED, self._where) or 0
+            if dirty := sum(_size(gap) for gap in gaps if gap.start >= cleaned > 0):
+                why = (
+                    f"{count(dirty, 'offset')} missing from {cleaned} on, where this broker has "
+                    "compacted nothing yet; another replica may have"
+                )
+                self._unchecked.append(Unchecked(Aspect.MESSAGES, str(self._where), why))
             return missing
         for slot, gap in enumerate(gaps):
             kind = BrokerFault.TRUNCATED if gap.is_at_leader else BrokerFault.OFFSET_GAP
@@ -178,17 +191,38 @@ class _PartitionCheck:
 
     def _is_compacted(self, counts: Sequence[SegmentCounts]) -> bool:
         has_thinned = any(one.thinned_count for one in counts)
-        return has_thinned or self._checkpoints.of(CLEANED, self._where) is not None
+        is_cleaned = self._checkpoints.of(CLEANED, self._where) is not None
+        return has_thinned or is_cleaned or self._where.topic in _ALWAYS_COMPACTED
 
-    def _judge_ends(self, start: int, end: int, counts: Sequence[SegmentCounts]) -> None:
-        """Compare where the log begins and ends with what is on record."""
+    def _judge_start(self, directory: BrokerDirectory) -> None:
+        """Compare where the log began, when it was listed, with the leader epochs on record."""
+        if not (self._epochs and self._files.segments):
+            return
+        first, start = self._epochs[0].start_offset, self._files.segments[0].base_offset
+        if first >= start:
+            return
+        # A broker renames segments before it writes the epochs anew, or puts `.swap` in place.
+        if any(
+            one.name.endswith(_GOING) and one.name < segment_name(start)
+            for one in self._files.others
+        ):
+            return
+        log_start = self._checkpoints.of(LOG_STARTS, self._where)
+        is_remote = any(one.name == REMOTE_INDEXES for one in directory.others())
+        if is_remote and log_start is not None and log_start < start:
+            why = f"offsets {log_start} to {start - 1} are in remote storage"
+            self._unchecked.append(Unchecked(Aspect.MESSAGES, str(self._where), why))
+            return
+        detail = f"{EPOCHS} goes back to offset {first}, the log to {start}"
+        self._add(BrokerFault.LOST_START, detail, offset=start)
+
+    def _judge_end(self, end: int, counts: Sequence[SegmentCounts]) -> None:
+        """Compare where the log ends with what is on record."""
         epochs, where = self._epochs or [], self._where
-        if epochs and epochs[0].start_offset < start:
-            detail = f"{EPOCHS} goes back to offset {epochs[0].start_offset}, the log to {start}"
-            self._add(BrokerFault.LOST_START, detail, offset=start)
         if counts and counts[-1].is_tail_damaged:
             return  # what is missing there is a finding already
         known = [
+            (self._checkpoints.of(LOG_STARTS, where), LOG_STARTS),
             (self._checkpoints.of(RECOVERY_POINTS, where), RECOVERY_POINTS),
             (self._checkpoints.of(HIGH_WATERMARKS, where), HIGH_WATERMARKS),
             (epochs[-1].start_offset if epochs else None, EPOCHS),
@@ -207,6 +241,12 @@ class _PartitionCheck:
             self._findings.append(found)
 
     # ---- small files
+
+    def _epochs_of_now(self) -> list[LeaderEpoch] | None:
+        try:
+            return read_leader_epochs(self._files.directory)
+        except (OSError, ValueError):
+            return self._epochs
 
     def _read_epochs(self) -> list[LeaderEpoch] | None:
         try:
@@ -291,6 +331,11 @@ class _PartitionCheck:
     def _left_out(self, counts: Sequence[SegmentCounts]) -> Iterator[Unchecked]:
         """Yield what was not checked of this partition, and why."""
         where = str(self._where)
+        if not self._files.segments:
+            yield Unchecked(Aspect.MESSAGES, where, "there is no segment", asked=True)
+        for other in self._files.others:
+            if other.name.endswith((f"{LOG_SUFFIX}.swap", ".checkpoint")):
+                yield Unchecked(Aspect.MESSAGES, f"{where}/{other.name}", other.what)
         for one in counts:
             for why in one.unchecked:
                 yield Unchecked(Aspect.MESSAGES, where, why, asked=True)

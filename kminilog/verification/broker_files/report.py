@@ -89,6 +89,10 @@ def verify_broker(
             )
         except NotInDirectoryError:
             continue  # the broker has deleted it meanwhile
+        except OSError as error:
+            where, why = str(topic_partition), in_words(error)
+            report.unchecked.append(Unchecked(Aspect.MESSAGES, where, why, asked=True))
+            continue
         _add(report, verdict)
         not_trusted += verdict.summary["trusted_until"] is None
         if verdict.seen and not verdict.findings:

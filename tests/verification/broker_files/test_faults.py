@@ -3,17 +3,22 @@
 import os
 import shutil
 import struct
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from kminilog.broker_files import directory, untouched
+from kminilog.broker_files.untouched import DirectoryEntry
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.system import SystemClock
-from kminilog.verification.broker_files import segment_checks
+from kminilog.verification.broker_files import partition_checks, segment_checks
 from kminilog.verification.broker_files.report import verify_broker
+from kminilog.verification.broker_files.segment_checks import SegmentCounts
 from kminilog.verification.report import Report
 from tests.support.broker_files.partition_writer import (
     ABORT,
@@ -236,6 +241,29 @@ def test_verify_of_a_compacted_partition_explains_its_gaps(tmp_path: Path, by: s
     assert report.partitions[0]["missing_offsets"]["compaction"] == 10
 
 
+def test_verify_of_a_gap_above_what_is_compacted_tells_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append()
+    writer.offset += 10
+    writer.append()
+    writer.checkpoint("cleaner-offset-checkpoint", 5)
+    writer.close()
+    report = judged(writer.log_dir)
+    assert report.verdict == "ok"
+    (why,) = (one.why for one in report.unchecked if "missing" in one.why)
+    assert why.startswith("10 offsets missing from 5 on")
+
+
+def test_verify_of_a_new_replica_of_the_consumers_offsets_explains_its_gaps(tmp_path: Path):
+    """Its leader has compacted them: this broker has compacted nothing so far."""
+    writer = PartitionWriter(tmp_path / "broker", name="__consumer_offsets-3")
+    writer.append(1)
+    writer.offset += 10
+    writer.append(1)
+    writer.close()
+    assert found(writer.log_dir) == {}
+
+
 def test_verify_after_retention_explains_the_start(writer: PartitionWriter):
     start = int(logs(writer)[1].stem)
     for file in writer.directory.glob(f"{logs(writer)[0].stem}.*"):
@@ -250,6 +278,31 @@ def test_verify_after_retention_explains_the_start(writer: PartitionWriter):
     assert report.partitions[0]["missing_offsets"]["retention"] == start
 
 
+@pytest.mark.parametrize("suffix", [".deleted", ".swap"])
+def test_verify_of_a_start_that_the_broker_has_renamed_finds_no_loss(
+    writer: PartitionWriter, suffix: str
+):
+    """Retention writes the leader epochs anew after that; or a compaction has not ended."""
+    for file in writer.directory.glob(f"{logs(writer)[0].stem}.*"):
+        file.rename(f"{file}{suffix}")
+    report = judged(writer.log_dir)
+    assert report.verdict == "ok", report.to_text()
+    is_told = any(one.where.endswith(".log.swap") for one in report.unchecked)
+    assert is_told == (suffix == ".swap")
+
+
+def test_verify_of_a_start_in_remote_storage_finds_no_loss(writer: PartitionWriter):
+    """The leader epochs go back to the first record in remote storage; so does the checkpoint."""
+    for file in writer.directory.glob(f"{logs(writer)[0].stem}.*"):
+        file.unlink()
+    writer.checkpoint("log-start-offset-checkpoint", 0)
+    assert found(writer.log_dir) == {"lost-start": 1}
+    (writer.log_dir / "remote-log-index-cache").mkdir()
+    report = judged(writer.log_dir)
+    assert report.verdict == "ok", report.to_text()
+    assert any(one.why.endswith("are in remote storage") for one in report.unchecked)
+
+
 def test_verify_of_a_lost_segment_in_the_middle_finds_a_gap(writer: PartitionWriter):
     for file in writer.directory.glob(f"{logs(writer)[1].stem}.*"):
         file.unlink()
@@ -261,6 +314,22 @@ def test_verify_of_a_lost_last_segment_finds_a_lost_end(writer: PartitionWriter)
     for file in writer.directory.glob(f"{logs(writer)[-1].stem}.*"):
         file.unlink()
     assert found(writer.log_dir) == {"lost-end": 1}
+
+
+def test_verify_of_a_log_that_ends_before_it_begins_finds_a_lost_end(writer: PartitionWriter):
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        (writer.log_dir / name).unlink()
+    assert found(writer.log_dir) == {}
+    writer.checkpoint("log-start-offset-checkpoint", writer.offset + 1)
+    assert found(writer.log_dir) == {"lost-end": 1}
+
+
+def test_verify_of_a_partition_without_segments_says_so(writer: PartitionWriter):
+    for file in writer.directory.glob("0*"):
+        file.unlink()
+    report = judged(writer.log_dir)
+    assert [one.kind.value for one in report.tally.findings()] == ["lost-end"]
+    assert [one.why for one in report.unchecked if one.asked] == ["there is no segment"]
 
 
 def test_verify_of_a_lost_log_finds_the_orphans(writer: PartitionWriter):
@@ -503,6 +572,60 @@ def test_verify_while_a_broker_rolls_does_not_miss_the_index_that_it_makes(
     assert found(writer.log_dir) == {kind: 1}
 
 
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Return what makes a broker do something just before the first segment is checked."""
+
+    def arrange(act: Callable[[], object]) -> None:
+        acts, real = [act], partition_checks.check_segment
+
+        def check(*args: Any, **options: Any) -> SegmentCounts:
+            if acts:
+                acts.pop()()
+            return real(*args, **options)
+
+        monkeypatch.setattr(partition_checks, "check_segment", check)
+
+    return arrange
+
+
+def test_verify_while_retention_deletes_a_segment_finds_no_loss(
+    writer: PartitionWriter, meanwhile: Callable[[Callable[[], object]], None]
+):
+    def delete() -> None:
+        for file in writer.directory.glob(f"{logs(writer)[0].stem}.*"):
+            file.unlink()
+
+    meanwhile(delete)
+    assert found(writer.log_dir) == {}
+
+
+def test_verify_while_compaction_merges_segments_is_partial(
+    writer: PartitionWriter, meanwhile: Callable[[Callable[[], object]], None]
+):
+    """What was in the second one stands in the first one by now, and nobody has seen that."""
+
+    def merge() -> None:
+        for file in writer.directory.glob(f"{logs(writer)[1].stem}.*"):
+            file.rename(f"{file}.deleted")
+
+    meanwhile(merge)
+    assert judged(writer.log_dir).verdict == "partial"
+
+
+def test_verify_while_a_leader_is_elected_finds_nothing(
+    writer: PartitionWriter, meanwhile: Callable[[Callable[[], object]], None]
+):
+    def elect() -> None:
+        writer.segment_bytes *= 2  # so the last segment has room
+        writer.append(epoch=4)
+        writer.append(epoch=4)
+        writer.close()
+
+    meanwhile(elect)
+    assert found(writer.log_dir) == {}
+
+
 def test_verify_while_a_broker_appends_and_rolls_finds_nothing(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker", segment_bytes=5000)
     written(writer, rounds=2)
@@ -595,12 +718,39 @@ def test_verify_of_an_old_broker_asks_for_no_time_index(tmp_path: Path):
     assert found(writer.log_dir, full=True) == {}
 
 
+def test_verify_of_a_quorum_takes_its_other_files_for_kafkas(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker", name="__cluster_metadata-0")
+    writer.append()
+    writer.close()
+    snapshot = "00000000000000000003-0000000001"
+    for suffix in (".checkpoint", ".checkpoint.deleted", "-1234.checkpoint.part"):
+        (writer.directory / (snapshot + suffix)).write_bytes(b"what")
+    report = judged(writer.log_dir)
+    assert report.verdict == "ok", report.to_text()
+    (not_seen,) = (one for one in report.unchecked if one.where.endswith(".checkpoint"))
+    assert not_seen.why == "a snapshot of the metadata"
+
+
 def test_verify_of_nothing_is_ok(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker")
     writer.close()
     assert judged(writer.log_dir).verdict == "ok"
     shutil.rmtree(writer.directory)
     assert judged(writer.log_dir).partitions == []
+
+
+def test_verify_of_a_partition_that_cannot_be_listed_is_partial(
+    writer: PartitionWriter, monkeypatch: pytest.MonkeyPatch
+):
+    def entries_of(path: Path) -> Iterator[DirectoryEntry]:
+        if path == writer.directory:
+            raise OSError(5, "Input/output error", str(path))
+        return untouched.entries_of(path)
+
+    monkeypatch.setattr(directory, "entries_of", entries_of)
+    report = judged(writer.log_dir)
+    assert report.verdict == "partial"
+    assert [one.where for one in report.unchecked if one.asked] == ["orders-0"]
 
 
 @pytest.mark.parametrize("slot", [0, 1, 2])
