@@ -83,8 +83,9 @@ class Producers:
         wrong = None
         if known.last_offset >= missing_until:
             wrong = self._judge(header, known)
-        known.epoch, known.last_sequence = max(epoch, known.epoch), last_sequence
         known.last_offset = last_offset
+        if epoch >= known.epoch:
+            known.epoch, known.last_sequence = epoch, last_sequence
         return wrong
 
     def begins(self, header: BatchHeader) -> bool:
