@@ -38,6 +38,7 @@ from kminilog.broker_files.varint import Varint, decode_varint
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = _HEADER.size  # 61; Kafka: RECORD_BATCH_OVERHEAD
 CRC_END = 21
+CONTROL_BIT = 0x20  # of the attributes
 _INT32_MAX = (1 << 31) - 1
 _CONTROL_KEY = struct.Struct(">hh")  # version, type
 _MARKER = struct.Struct(">hi")  # version, coordinator epoch
@@ -88,7 +89,7 @@ class BatchHeader(NamedTuple):
     @property
     def is_control(self) -> bool:
         """Whether its records are Kafka's own, which no consumer sees."""
-        return self.attributes & 0x20 != 0
+        return self.attributes & CONTROL_BIT != 0
 
     @property
     def has_delete_horizon(self) -> bool:

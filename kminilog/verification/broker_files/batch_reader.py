@@ -12,7 +12,12 @@ from collections.abc import Iterator
 
 from kminilog.broker_files.crc32c import crc32c
 from kminilog.broker_files.entries import BatchOutcome, RecordBatch, decode_batch
-from kminilog.broker_files.record_batch import CRC_END, HEADER_BYTES, BatchHeader
+from kminilog.broker_files.record_batch import (
+    CONTROL_BIT,
+    CRC_END,
+    HEADER_BYTES,
+    BatchHeader,
+)
 from kminilog.format.message import SIZE_END, NeedMoreBytes
 from kminilog.format.names import MAX_OFFSET
 
@@ -23,7 +28,6 @@ _NEW = BatchHeader._make
 _ZEROS = bytes(WINDOW_BYTES)
 # Where a batch may begin: an offset below 2^48, a size from 1 to 2^27, 4 bytes, and a magic.
 _MAY_BEGIN = re.compile(rb"(?s)\0(?=\0.{6}(?!\0{4})[\0-\7].{7}[\0-\2])")
-_CONTROL = 0x20
 _SEEN_BYTES = 17  # from the offset to the magic
 
 
@@ -48,7 +52,7 @@ def read_batches(
             size = SIZE_END + header.length
             is_here = header.magic == 2 and HEADER_BYTES <= size <= len(window) - at
             if is_here and crc32c(window[at + CRC_END : at + size]) == header.crc:
-                is_wanted = with_data or header.attributes & _CONTROL
+                is_wanted = with_data or header.attributes & CONTROL_BIT
                 yield RecordBatch(position, header, window[at : at + size] if is_wanted else b"")
                 position += size
                 continue

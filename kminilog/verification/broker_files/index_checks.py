@@ -280,12 +280,14 @@ class TimeIndexCheck:
 
 def transaction_index_faults(
     data: bytes | None,
+    later_data: bytes | None,
     aborted: Sequence[Aborted],
     starts: Iterable[int],
     lost: Collection[range] = (),
 ) -> Iterator[SegmentIndexFault]:
     """Yield the faults of a `.txnindex`, None if there is none.
 
+    It was read before the log, `later_data` after it, because a transaction may end meanwhile.
     `aborted` are the transactions whose marker the segment has. `starts` are the first offsets of
     all its transactions: the stable offset may be one, if a follower appended several sets at once.
     Offsets in `lost` are not there, so nobody knows what began or ended in them.
@@ -306,8 +308,9 @@ def transaction_index_faults(
                 continue
             at = number * _ABORTED_BYTES
             faults.add(SegmentIndexFault(kind, f"entry {number} {why}", entry.last_offset, at))
+    later = {entry.last_offset for entry in parse_transaction_index(later_data or b"").entries}
     for one in expected.values():
-        if one.first_offset is not None:
+        if one.first_offset is not None and one.last_offset not in later:
             detail = f"none for producer {one.producer_id}, from offset {one.first_offset}"
             sparse = BrokerFault.TRANSACTION_INDEX_SPARSE
             faults.add(SegmentIndexFault(sparse, detail, one.last_offset, None))

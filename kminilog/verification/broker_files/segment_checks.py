@@ -19,7 +19,12 @@ from itertools import chain
 from kminilog.broker_files.directory import SegmentFiles
 from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
-from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
+from kminilog.broker_files.record_batch import (
+    CONTROL_BIT,
+    BatchHeader,
+    ControlRecord,
+    control_record,
+)
 from kminilog.broker_files.untouched import open_untouched, read_untouched
 from kminilog.format.message import SIZE_END, NeedMoreBytes
 from kminilog.format.names import INDEX_SUFFIX, TopicPartition
@@ -62,10 +67,17 @@ class LogState:
     older_gaps: list[MissingOffsets] = field(default_factory=list)
     further_gaps: int = 0  # nobody keeps these
     further_missing: int = 0  # offsets in them
-    lost: deque[range] = field(default_factory=lambda: deque(maxlen=_MOST_GAPS))
+    lost: deque[range] = field(default_factory=deque)  # offsets that are not there, ascending
     damaged_until: int = 0  # in front of it bytes could not be read
     missing_until: int = 0  # in front of it offsets are missing, and with them sequences
     open_places: dict[int, BatchPlace] = field(default_factory=dict)  # where transactions began
+
+    def lose(self, start: int, stop: int) -> None:
+        """Note offsets that are not there. Of many, the oldest become one, with all between."""
+        self.lost.append(range(start, stop))
+        if len(self.lost) > _MOST_GAPS:
+            oldest = self.lost.popleft()
+            self.lost[0] = range(oldest.start, self.lost[0].stop)
 
 
 @dataclass
@@ -140,6 +152,7 @@ class _SegmentCheck:
         self._aborted_data: bytes | None = None
         self._greatest = -1  # timestamp so far
         self._last_batch = 0  # its position
+        self._padding_bytes = 0  # zeros at its end
 
     def run(self) -> SegmentCounts:
         counts = self._counts
@@ -161,7 +174,7 @@ class _SegmentCheck:
             counts.unchecked.append(f"{error.filename or self._files.log_path}: {error.strerror}")
             counts.is_tail_damaged = True  # nobody knows where it ends
             if self._next_base is not None:
-                self._state.lost.append(range(self._expected, self._next_base))
+                self._state.lose(self._expected, self._next_base)
                 self._expected = self._next_base
                 self._state.missing_until = self._state.damaged_until = self._next_base
         counts.index_entries = self._indexes.count
@@ -185,13 +198,19 @@ class _SegmentCheck:
         position, end = 0, self._counts.log_bytes
         while position < end:
             position, outcome = self._check_batches(descriptor, position, end)
-            if isinstance(outcome, NeedMoreBytes):
-                grown = os.fstat(descriptor).st_size
-                if grown > end:  # the broker was about to append this batch
-                    self._counts.log_bytes = end = grown
-                    continue
-            if outcome is not None:
-                position = self._pass_damage(descriptor, position, end, outcome)
+            if outcome is None:
+                continue
+            before, end = end, max(end, os.fstat(descriptor).st_size)
+            if end > before or whole_batch_at(descriptor, position, end):
+                continue  # the broker was about to append this batch
+            if self._next_base is None and is_zero_from(descriptor, position, end):
+                detail = f"{end - position} bytes of zeros to the end of the file"
+                self._add(BrokerFault.ZERO_TAIL, detail, self._expected, position)
+                self._end_readable(self._expected)
+                self._padding_bytes = end - position
+                break
+            position = self._pass_damage(descriptor, position, end, outcome)
+        self._counts.log_bytes = end
         if not self._counts.batch_count and self._base > self._expected:
             self._miss(self._expected, self._base, 0, is_at_leader=False)
             self._expected = self._base
@@ -235,7 +254,8 @@ class _SegmentCheck:
                 if epoch != epochs.epoch or base_offset >= epochs.next_start:
                     self._take_epoch(epoch, base_offset, position)
                 count = fields.record_count
-                if count == fields.last_offset_delta + 1 and fields.producer_id < 0:
+                is_plain = fields.producer_id < 0 and not fields.attributes & CONTROL_BIT
+                if is_plain and count == fields.last_offset_delta + 1:
                     counts.record_count += count
                 else:
                     self._take_header(batch, fields, position)
@@ -357,7 +377,7 @@ class _SegmentCheck:
         state = self._state
         state.gaps.append(MissingOffsets(start, stop, self._files.name, position, is_at_leader))
         state.missing_until = stop
-        state.lost.append(range(start, stop))
+        state.lose(start, stop)
         if len(state.gaps) > _MOST_GAPS:
             oldest = state.gaps.pop(0)
             if len(state.older_gaps) < _MOST_GAPS:
@@ -394,15 +414,15 @@ class _SegmentCheck:
         self._indexes.tell_damage(position, NO_MORE if is_end else resumed)
         self._state.damaged_until = NO_MORE if is_end else self._expected
         self._times.tell_damage(self._state.damaged_until)
-        self._state.lost.append(range(expected, self._state.damaged_until))
+        self._state.lose(expected, self._state.damaged_until)
         return resumed
 
     def _damage(
         self, descriptor: int, position: int, end: int, outcome: BatchOutcome, *, is_tail: bool
     ) -> tuple[BrokerFault, str]:
         if is_tail and is_zero_from(descriptor, position, end):
-            kind = BrokerFault.ZERO_TAIL if self._next_base is None else BrokerFault.BAD_LENGTH
-            return kind, f"{end - position} bytes of zeros to the end of the file"
+            detail = f"{end - position} bytes of zeros to the end of the file"
+            return BrokerFault.BAD_LENGTH, detail
         if isinstance(outcome, CorruptBatch):
             return BrokerFault(outcome.fault.value), outcome.detail
         needed_bytes = outcome.needed_bytes if isinstance(outcome, NeedMoreBytes) else 0
@@ -457,14 +477,19 @@ class _SegmentCheck:
             self._lacks(BrokerFault.TIME_INDEX_SPARSE, TIME_INDEX_SUFFIX)
         faults: Iterator[SegmentIndexFault] = iter(())
         if self._has_index:
-            found = self._indexes.faults(counts.log_bytes, self._last_batch, is_last=is_last)
+            batch_bytes = counts.log_bytes - self._padding_bytes
+            found = self._indexes.faults(batch_bytes, self._last_batch, is_last=is_last)
             faults = chain(faults, found)
         if self._has_times:
             faults = chain(faults, self._times.faults(self._greatest, is_last=is_last))
         faults = chain(
             faults,
             transaction_index_faults(
-                self._aborted_data, self._aborted, self._starts, self._state.lost
+                self._aborted_data,
+                self._read(TRANSACTION_INDEX_SUFFIX),
+                self._aborted,
+                self._starts,
+                self._state.lost,
             ),
         )
         for fault in faults:

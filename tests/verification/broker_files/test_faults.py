@@ -152,6 +152,27 @@ def test_verify_of_zeros_at_the_end_says_so(writer: PartitionWriter):
     assert found(writer.log_dir) == {"zero-tail": 1}
 
 
+def test_verify_of_zeros_in_place_of_batches_tells_that_they_are_lost(tmp_path: Path):
+    """Padding is no damage: the log ends there, and the high watermark says that it went on."""
+    writer = PartitionWriter(tmp_path / "broker", interval_bytes=1 << 20)
+    for _ in range(3):
+        writer.append()
+    file, position, size = writer.batches[-1]
+    writer.close()
+    replace_at(file, position, bytes(size))
+    counts = found(writer.log_dir)
+    assert counts == {"zero-tail": 1, "lost-end": 1, "time-index-entry": 1}
+
+
+def test_verify_of_an_open_transaction_in_front_of_zeros_finds_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append(producer=Producer(9, is_transactional=True))
+    with writer.path(".log").open("ab") as file:
+        file.write(bytes(5000))
+    writer.close()
+    assert found(writer.log_dir) == {"zero-tail": 1, "open-transaction": 1}
+
+
 def test_verify_of_zeros_in_the_middle_finds_one_fault(writer: PartitionWriter):
     file, position, size = writer.batches[6]
     replace_at(file, position + 20, bytes(size + 10))
@@ -374,6 +395,31 @@ def test_verify_of_a_fenced_producer_finds_it(tmp_path: Path):
     assert found(writer.log_dir) == {"producer-epoch": 1}
 
 
+def test_verify_of_a_fenced_producer_finds_nothing_in_the_batches_after_it(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    producer = writer.append(producer=Producer(7, 1))
+    writer.append(producer=Producer(7, 0, 5))
+    writer.append(producer=producer)
+    writer.close()
+    assert found(writer.log_dir) == {"producer-epoch": 1}
+
+
+def test_verify_of_a_half_compacted_transaction_in_front_of_many_gaps_finds_nothing(tmp_path: Path):
+    """Its first batch is gone, but the transaction index has it. Offsets are missing there."""
+    writer = PartitionWriter(tmp_path / "broker")
+    start, writer.offset = writer.offset, 5
+    producer = writer.append(producer=Producer(9, sequence=5, is_transactional=True))
+    entry = struct.pack(">hqqqq", 0, 9, start, writer.offset, writer.offset + 1)
+    writer.end(producer, ABORT)
+    writer.path(".txnindex").write_bytes(entry)
+    for _ in range(1100):
+        writer.offset += 1
+        writer.append(1)
+    writer.checkpoint("cleaner-offset-checkpoint", writer.offset)
+    writer.close()
+    assert found(writer.log_dir) == {}
+
+
 def test_verify_accepts_a_new_epoch_and_the_first_sequence_again(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker")
     writer.append(producer=Producer(7, sequence=(1 << 31) - 3))
@@ -544,6 +590,53 @@ def test_verify_while_a_broker_appends_waits_for_the_whole_batch(
         return SimpleNamespace(st_size=size, st_mode=status.st_mode)
 
     monkeypatch.setattr(segment_checks.os, "fstat", fstat)
+    assert found(writer.log_dir) == {}
+
+
+def test_verify_while_a_broker_fills_what_it_has_reserved_reads_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Zeros are met, and by the next look a batch stands there: with `log.preallocate`."""
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append()
+    writer.close()
+    path, real = writer.path(".log"), os.fstat
+    reserved_at = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(bytes(500))
+    looks = []
+
+    def fstat(descriptor: int) -> os.stat_result:
+        if real(descriptor).st_ino == path.stat().st_ino:
+            looks.append(1)
+            if len(looks) == 3:  # the first ones are before it reads
+                replace_at(path, reserved_at, batch(writer.offset, [(b"k", b"v")]))
+        return real(descriptor)
+
+    monkeypatch.setattr(segment_checks.os, "fstat", fstat)
+    report = judged(writer.log_dir)
+    assert report.partitions[0]["message_count"] == 6
+    assert {one.kind.value for one in report.tally.findings()} == {"zero-tail"}
+
+
+def test_verify_while_a_transaction_ends_does_not_miss_its_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    writer = PartitionWriter(tmp_path / "broker")
+    producer = writer.append(producer=Producer(9, is_transactional=True))
+    writer.close()
+    real, is_open = segment_checks.read_untouched, [True]
+
+    def read(asked: Path) -> bytes:
+        try:
+            return real(asked)
+        finally:
+            if asked.suffix == ".txnindex" and is_open.pop():
+                is_open.append(False)
+                writer.end(producer, ABORT)
+                writer.close()
+
+    monkeypatch.setattr(segment_checks, "read_untouched", read)
     assert found(writer.log_dir) == {}
 
 
@@ -720,6 +813,8 @@ def test_verify_of_an_old_broker_asks_for_no_time_index(tmp_path: Path):
 
 def test_verify_of_a_quorum_takes_its_other_files_for_kafkas(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker", name="__cluster_metadata-0")
+    leader_change = struct.pack(">hh", 0, 2), b""
+    writer.append_bytes(batch(0, [leader_change], is_control=True))
     writer.append()
     writer.close()
     snapshot = "00000000000000000003-0000000001"
@@ -727,6 +822,8 @@ def test_verify_of_a_quorum_takes_its_other_files_for_kafkas(tmp_path: Path):
         (writer.directory / (snapshot + suffix)).write_bytes(b"what")
     report = judged(writer.log_dir)
     assert report.verdict == "ok", report.to_text()
+    assert report.partitions[0]["message_count"] == 5
+    assert report.partitions[0]["missing_offsets"]["control"] == 1
     (not_seen,) = (one for one in report.unchecked if one.where.endswith(".checkpoint"))
     assert not_seen.why == "a snapshot of the metadata"
 
