@@ -52,7 +52,8 @@ class BrokerFault(FindingKind):
     ZERO_TAIL = (
         "zero-tail",
         "The log ends with zeros: space for it was allocated before (`preallocate`), or lost.",
-        "The broker cuts them off when it starts. Whether records were there, no byte tells.",
+        "The broker cuts them off when it starts. Only a checkpoint or an index tells if records "
+        "were there.",
         *("warning", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.NOTHING),
     )
     BAD_RECORD_COUNT = (

@@ -5,12 +5,15 @@
 
 Nobody writes into a broker's directory, so the record stands in a directory of the user. It is
 trusted if the files of all these segments are as they were: their sizes, the times of their
-changes. What retention has deleted in front is no difference. The last segment is read again, and
-all that came after it. Bytes that change under that, as on a disk that fails, are not seen.
+changes, also of the change that only the operating system notes; and if the leader epochs on record
+say of these segments what they said. What retention has deleted in front is no difference. The last
+segment is read again, and all that came after it. Bytes that change under that, as on a disk that
+fails, are not seen.
 Source: ours; `verification.last_ok` does this for a log dir of kminilog.
 """
 
 import json
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -27,7 +30,7 @@ from kminilog.verification.broker_files.producers import Producers
 from kminilog.verification.broker_files.segment_checks import LogState, SegmentCounts
 from kminilog.verification.findings import Finding
 
-_VERSION = 1
+_VERSION = 2
 
 
 class SeenPartition(NamedTuple):
@@ -97,7 +100,7 @@ def files_of(segment: SegmentFiles) -> list[Any]:
     for suffix in sorted(segment.sizes):
         with suppress(OSError):
             status = segment.path(suffix).stat()
-            found.append([suffix, status.st_size, status.st_mtime_ns])
+            found.append([suffix, status.st_size, status.st_mtime_ns, status.st_ctime_ns])
     return found
 
 
@@ -107,6 +110,7 @@ def state_to_json(state: LogState) -> dict[str, Any]:
     return {
         "next_offset": state.next_offset,
         "epoch": state.epochs.epoch,
+        "epochs_on_record": state.epochs.on_record,
         "producers": state.producers.to_json(),
         "open": {str(number): [*place] for number, place in state.open_places.items()},
         "gaps": state.further_gaps + len(gaps),
@@ -126,6 +130,7 @@ def state_from_json(row: Mapping[str, Any], empty: LogState) -> LogState:
         further_gaps=row["gaps"],
         further_missing=row["missing"],
         missing_until=row["missing_until"],
+        lost=deque([range(row["missing_until"])]),
     )
 
 

@@ -39,7 +39,7 @@ class LeaderEpochs:
         read_again: Callable[[], Sequence[LeaderEpoch] | None] | None = None,
     ) -> None:
         """Begin without a batch; `read_again` returns what is on record by now."""
-        self._on_record = on_record
+        self.on_record = on_record
         self._read_again = read_again
         self.epoch = _NONE
         self._before = _NONE
@@ -59,9 +59,9 @@ class LeaderEpochs:
         >>> epochs.take(1, BatchPlace("", 40, 0)).detail
         'leader epoch 1, on record is 0'
         """
-        if self._on_record:
-            slot = bisect_right(self._on_record, place.offset, key=lambda row: row.start_offset)
-            rows = self._on_record
+        if self.on_record:
+            slot = bisect_right(self.on_record, place.offset, key=lambda row: row.start_offset)
+            rows = self.on_record
             self.next_start = rows[slot].start_offset if slot < len(rows) else _NEVER
             if slot:
                 return self._compare(epoch, rows[slot - 1].epoch, place)
@@ -76,14 +76,33 @@ class LeaderEpochs:
         self._before, self.epoch, self._changed_at = self.epoch, epoch, place
         return fault
 
+    def has_said(self, before: Sequence[Sequence[int]] | None, start: int, stop: int) -> bool:
+        """Tell if the record said the same of the offsets `start` to `stop` - 1 `before`.
+
+        >>> epochs = LeaderEpochs([LeaderEpoch(0, 60), LeaderEpoch(3, 170), LeaderEpoch(4, 200)])
+        >>> [epochs.has_said([(0, 0), (3, 170)], start, 190) for start in (0, 60)]
+        [False, True]
+        """
+        return _between(before, start, stop) == _between(self.on_record, start, stop)
+
     def _compare(self, epoch: int, recorded: int, place: BatchPlace) -> EpochFault | None:
         self.epoch = recorded
         is_told, self._last_told = self._last_told == (epoch, recorded), (epoch, recorded)
         if epoch == recorded or is_told:  # a wrong record is told once, not for each batch
             return None
-        before = self._on_record
+        before = self.on_record
         if epoch > recorded and self._read_again:
-            self._on_record = self._read_again()  # a leader may have been elected meanwhile
-        if self._on_record != before:
+            self.on_record = self._read_again()  # a leader may have been elected meanwhile
+        if self.on_record != before:
             return self.take(epoch, place)
         return EpochFault(f"leader epoch {epoch}, on record is {recorded}", place)
+
+
+def _between(rows: Sequence[Sequence[int]] | None, start: int, stop: int) -> list[tuple[int, int]]:
+    """Return the epochs of offsets `start` to `stop` - 1, each with the first one of these."""
+    ends = [*(first for _, first in (rows or [])[1:]), stop]
+    return [
+        (epoch, max(first, start))
+        for (epoch, first), end in zip(rows or [], ends, strict=False)
+        if max(first, start) < min(end, stop)
+    ]

@@ -111,9 +111,14 @@ class _PartitionCheck:
         self._unchecked: list[Unchecked] = []
         self._epochs = self._read_epochs()
         self._state = LogState(epochs=LeaderEpochs(self._epochs, self._epochs_of_now))
-        if trusted and trusted.state["gaps"] and not self._is_compacted(trusted.counts):
-            trusted = None  # what explained them then is gone
-        self._trusted = trusted
+        self._trusted = trusted if trusted and self._still_fits(trusted) else None
+
+    def _still_fits(self, seen: SeenPartition) -> bool:
+        """Tell if the small files say of these segments what they said."""
+        before, state = seen.state["epochs_on_record"], seen.state
+        start = int(seen.counts[0].name)
+        has_said = self._state.epochs.has_said(before, start, state["next_offset"])
+        return has_said and (not state["gaps"] or self._is_compacted(seen.counts))
 
     def run(self, directory: BrokerDirectory) -> PartitionVerdict:
         segments = self._files.segments

@@ -828,6 +828,41 @@ def test_verify_of_a_quorum_takes_its_other_files_for_kafkas(tmp_path: Path):
     assert not_seen.why == "a snapshot of the metadata"
 
 
+# ---- since the last ok
+
+
+def trusted_until(writer: PartitionWriter, state: Path) -> int | None:
+    report = verify_broker(writer.log_dir, clock=SystemClock(), since_last=state)
+    until: int | None = report.partitions[0]["trusted_until"]
+    return until
+
+
+def test_verify_since_last_trusts_no_file_whose_time_was_set_back(
+    writer: PartitionWriter, tmp_path: Path
+):
+    last = int(logs(writer)[-1].stem)
+    assert [trusted_until(writer, tmp_path / "state") for _ in range(2)] == [None, last]
+    path = logs(writer)[0]
+    status = path.stat()
+    flip_byte(path, 100, mask=1)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert trusted_until(writer, tmp_path / "state") is None
+
+
+def test_verify_since_last_trusts_no_segment_of_which_the_epochs_say_something_else(
+    writer: PartitionWriter, tmp_path: Path
+):
+    (_, first), (second_epoch, second) = writer.epochs
+    last = int(logs(writer)[-1].stem)
+    assert first < second < last
+    assert [trusted_until(writer, tmp_path / "state") for _ in range(2)] == [None, last]
+    path = writer.directory / "leader-epoch-checkpoint"
+    path.write_text(f"0\n3\n0 0\n{second_epoch} {second}\n9 {writer.offset}\n")
+    assert trusted_until(writer, tmp_path / "state") == last  # another leader, no batch of it yet
+    path.write_text(f"0\n2\n0 0\n{second_epoch} {second - 5}\n")
+    assert trusted_until(writer, tmp_path / "state") is None
+
+
 def test_verify_of_nothing_is_ok(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker")
     writer.close()
