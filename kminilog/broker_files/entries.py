@@ -22,6 +22,7 @@ from kminilog.broker_files.message_set import (
     decode_message,
     records_of,
 )
+from kminilog.broker_files.quick_record import quick_record
 from kminilog.broker_files.record import CorruptRecord, RecordOutcome
 from kminilog.broker_files.record_batch import (
     CRC_END,
@@ -101,7 +102,7 @@ class RecordBatch(NamedTuple):
             return
         unpacked = decompress(fields.codec, payload, limit_bytes=limit_bytes)
         if isinstance(unpacked, bytes):
-            yield from decode_records(fields, unpacked)
+            yield from decode_records(fields, unpacked, quick_record)
         else:
             yield unpacked
 

@@ -28,7 +28,7 @@ Source: Kafka: DefaultRecordBatch, DefaultRecord, ControlRecordType, EndTransact
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kminilog.broker_files.codecs import codec_name
@@ -104,6 +104,9 @@ class ControlRecord(NamedTuple):
     coordinator_epoch: int | None = None
 
 
+DecodeRecord = Callable[[BatchHeader, bytes, int], tuple[Record, int]]
+
+
 class _InvalidRecordError(Exception):
     """What is wrong, in Kafka's words."""
 
@@ -113,8 +116,45 @@ def decode_header(data: bytes, position: int = 0) -> BatchHeader:
     return BatchHeader(*_HEADER.unpack_from(data, position))
 
 
-def decode_records(header: BatchHeader, payload: bytes) -> Iterator[Record | CorruptRecord]:
+def decode_record(header: BatchHeader, payload: bytes, start: int) -> tuple[Record, int]:
+    """Return the record that begins at `start`, and where it ends; raises an error of this module.
+
+    O(bytes). Plain and slow: `quick_record` does the same.
+    """
+    cursor = _Cursor(payload, start)
+    length = cursor.number()
+    body, available_bytes = cursor.position, len(payload) - cursor.position
+    if length > available_bytes:
+        raise _InvalidRecordError(
+            f"Invalid record size: expected {length} bytes in record payload, but instead the "
+            f"buffer has only {available_bytes} remaining bytes."
+        )
+    cursor.position += 1  # its attributes, which nobody uses
+    timestamp = header.base_timestamp + cursor.number(bits=64)
+    offset_delta = cursor.number()
+    key = cursor.sized()
+    value = cursor.sized()
+    headers = cursor.headers()
+    if cursor.position - body != length:
+        raise _InvalidRecordError(
+            f"Invalid record size: expected to read {length} bytes in record payload, but instead "
+            f"read {cursor.position - body}"
+        )
+    if header.timestamp_type == "LogAppendTime":
+        timestamp = header.max_timestamp
+    sequence = NO_SEQUENCE
+    if header.base_sequence >= 0:
+        sequence = (header.base_sequence + offset_delta) & _INT32_MAX  # after the greatest comes 0
+    offset = header.base_offset + offset_delta
+    return Record(offset, timestamp, key, value, headers, sequence), cursor.position
+
+
+def decode_records(
+    header: BatchHeader, payload: bytes, decode: DecodeRecord = decode_record
+) -> Iterator[Record | CorruptRecord]:
     """Yield the records in decompressed bytes; after a `CorruptRecord` none follows. O(bytes).
+
+    `decode` is what decodes each of them.
 
     >>> header = BatchHeader(7, 0, 0, 2, 0, 0, 0, 1000, 1000, -1, -1, -1, record_count=1)
     >>> payload = bytes.fromhex("12 00 04 00 02 6b 04 68 69 00")
@@ -130,7 +170,7 @@ def decode_records(header: BatchHeader, payload: bytes) -> Iterator[Record | Cor
     position = 0
     for _ in range(header.record_count):
         try:
-            record, end = _decode_record(header, payload, position)
+            record, end = decode(header, payload, position)
         except _InvalidRecordError as error:
             yield CorruptRecord(str(error), position)
             return
@@ -169,36 +209,6 @@ def control_record(record: Record) -> ControlRecord | CorruptRecord:
     if version < 0:
         return CorruptRecord(_WRONG_VERSION.format("end transaction marker", version))
     return ControlRecord(name, coordinator_epoch)
-
-
-def _decode_record(header: BatchHeader, payload: bytes, start: int) -> tuple[Record, int]:
-    """Return the record that begins at `start`, and where it ends."""
-    cursor = _Cursor(payload, start)
-    length = cursor.number()
-    body, available_bytes = cursor.position, len(payload) - cursor.position
-    if length > available_bytes:
-        raise _InvalidRecordError(
-            f"Invalid record size: expected {length} bytes in record payload, but instead the "
-            f"buffer has only {available_bytes} remaining bytes."
-        )
-    cursor.position += 1  # its attributes, which nobody uses
-    timestamp = header.base_timestamp + cursor.number(bits=64)
-    offset_delta = cursor.number()
-    key = cursor.sized()
-    value = cursor.sized()
-    headers = cursor.headers()
-    if cursor.position - body != length:
-        raise _InvalidRecordError(
-            f"Invalid record size: expected to read {length} bytes in record payload, but instead "
-            f"read {cursor.position - body}"
-        )
-    if header.timestamp_type == "LogAppendTime":
-        timestamp = header.max_timestamp
-    sequence = NO_SEQUENCE
-    if header.base_sequence >= 0:
-        sequence = (header.base_sequence + offset_delta) & _INT32_MAX  # after the greatest comes 0
-    offset = header.base_offset + offset_delta
-    return Record(offset, timestamp, key, value, headers, sequence), cursor.position
 
 
 class _Cursor:
