@@ -62,25 +62,25 @@ def scan_log(
         os.close(descriptor)
 
 
-def walk_log(path: Path) -> Iterator[RecordBatch | DamagedBytes]:
-    """Yield the batches of a `.log` and the damage between them, in order, to its end.
+def walk_log(path: Path, position: int = 0) -> Iterator[RecordBatch | DamagedBytes]:
+    """Yield the batches of a `.log` and the damage between them, from `position` to its end.
 
     O(bytes). Raises FileNotFoundError.
     """
-    position: int | None = 0
-    while position is not None:
+    start: int | None = position
+    while start is not None:
         next_position = None
-        for at, outcome in scan_log(path, position):
+        for at, outcome in scan_log(path, start):
             if isinstance(outcome, RecordBatch):
                 yield outcome
                 continue
             if isinstance(outcome, NeedMoreBytes) and _grows(path, at + outcome.needed_bytes):
                 next_position = at  # the broker was writing it
                 break
-            next_position = _next_batch(path, at + 1)
+            next_position = next_batch(path, at + 1)
             end = os.stat(path).st_size if next_position is None else next_position
             yield DamagedBytes(at, end, outcome, next_position is None and is_padding(path, at))
-        position = next_position
+        start = next_position
 
 
 def _grows(path: Path, size_bytes: int) -> bool:
@@ -105,7 +105,7 @@ def is_padding(path: Path, position: int) -> bool:
     return True
 
 
-def _next_batch(path: Path, position: int) -> int | None:
+def next_batch(path: Path, position: int) -> int | None:
     """Return where the first whole batch at or after `position` begins; None without one."""
     descriptor = open_untouched(path)
     try:

@@ -13,6 +13,9 @@ what a consumer sees: its first offset is the *last stable offset*.
 The broker may be at work. A batch that is not whole at the end of the last segment is the end of
 the log, and so are zeros up to its end. If a file is gone, the directory is listed again. What was
 replicated is not known here: a broker's consumer would see records up to the high watermark only.
+
+Damage ends the reading, but not in front of the offset that is asked for: a broker, too, finds a
+batch by the offsets of those before it, not by their checksums.
 Source: Kafka: UnifiedLog, LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp,
 CompletedFetch (read_committed).
 """
@@ -24,13 +27,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kminilog.broker_files.directory import BrokerDirectory, PartitionListing, SegmentFiles
-from kminilog.broker_files.entries import RecordBatch
+from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch
 from kminilog.broker_files.index_files import (
     TimeIndexEntry,
     parse_offset_index,
     parse_time_index,
 )
-from kminilog.broker_files.log_file import is_padding, scan_log
+from kminilog.broker_files.log_file import is_padding, next_batch, scan_log, walk_log
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
 from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
 from kminilog.broker_files.untouched import read_untouched
@@ -100,13 +103,13 @@ class BrokerPartition:
 
     @property
     def log_end_offset(self) -> int:
-        """One past the last offset; damage in the last segment counts as the end.
+        """One past the last offset of a whole batch, also of one after damage.
 
         Reads the last segment from its last index entry on.
         """
         while self.segments:
             try:
-                end = self.end_of(self.segments[-1])
+                end = self.end_of(self.segments[-1], past_damage=True)
             except FileNotFoundError:
                 self.list_again()
                 continue
@@ -114,17 +117,20 @@ class BrokerPartition:
                 return max(end, self.log_start_offset)
         return self.log_start_offset
 
-    def end_of(self, segment: SegmentFiles) -> int:
+    def end_of(self, segment: SegmentFiles, *, past_damage: bool = False) -> int:
         """Return one past the last offset in a segment, its base offset if it is empty.
 
-        Reads from its last index entry on. Raises FileNotFoundError if it was deleted.
+        Reads from its last index entry on, and perhaps only up to damage after it. Raises
+        FileNotFoundError if it was deleted.
         """
         entries = offset_index(segment)
         entry = entries[-1] if entries and _leads_to_batch(segment, entries[-1]) else None
         end = segment.base_offset
-        for _, outcome in scan_log(segment.log_path, entry.position if entry else 0):
-            if isinstance(outcome, RecordBatch):
-                end = outcome.last_offset + 1
+        for found in walk_log(segment.log_path, entry.position if entry else 0):
+            if isinstance(found, RecordBatch):
+                end = found.last_offset + 1
+            elif not past_damage:
+                break
         return end
 
     # ---- search
@@ -132,8 +138,8 @@ class BrokerPartition:
     def find(self, offset: int, tracer: Tracer = UNTRACED) -> FoundRecord:
         """Return the record with this offset; a control record is one. `tracer` watches.
 
-        Raises OffsetOutOfRangeError if there is none, CorruptLogError for damage in its way, and
-        NotReadError if its batch cannot be decompressed here.
+        Raises OffsetOutOfRangeError if there is none, CorruptLogError if damage is in its place,
+        and NotReadError if its batch cannot be decompressed here.
         """
         if not self.log_start_offset <= offset < self.log_end_offset:
             raise self._out_of_range(offset)
@@ -141,7 +147,7 @@ class BrokerPartition:
         segment = self._segment_of(offset, tracer)
         entry = self._entry(segment, offset, tracer)
         scanned_bytes = 0
-        batches = self._batches_from(segment, entry.position if entry else 0)
+        batches = self._batches_from(segment, entry.position if entry else 0, offset)
         for scanned_batches, (stored_in, batch) in enumerate(batches, start=1):
             scanned_bytes += batch.length_bytes
             if batch.last_offset >= offset:
@@ -172,7 +178,8 @@ class BrokerPartition:
             time_entry = times[slot] if slot >= 0 else None
             offset = segment.base_offset + (time_entry.relative_offset if time_entry else 0)
             entry = self._entry(segment, offset)
-            for batch in self._batches_of(segment, entry.position if entry else 0):
+            start = entry.position if entry else 0
+            for batch in self._batches_of(segment, start, self.log_start_offset):
                 scanned_batches += 1
                 scanned_bytes += batch.length_bytes
                 if batch.max_timestamp >= timestamp:
@@ -188,12 +195,13 @@ class BrokerPartition:
     def batches(self, offset: int = 0) -> Iterator[tuple[SegmentFiles, RecordBatch]]:
         """Yield the batches in order, from the one that holds `offset`, or the next one, on.
 
-        Ends at the end of the log. Raises CorruptLogError for damage.
+        Ends at the end of the log. Raises CorruptLogError for damage that is not in front of it.
         """
         if self.segments:
             segment = self._segment_of(offset)
             entry = self._entry(segment, offset)
-            for stored_in, batch in self._batches_from(segment, entry.position if entry else 0):
+            position = entry.position if entry else 0
+            for stored_in, batch in self._batches_from(segment, position, offset):
                 if batch.last_offset >= offset:
                     yield stored_in, batch
 
@@ -213,14 +221,14 @@ class BrokerPartition:
             raise self._out_of_range(offset)
 
     def _batches_from(
-        self, segment: SegmentFiles, position: int
+        self, segment: SegmentFiles, position: int, offset: int
     ) -> Iterator[tuple[SegmentFiles, RecordBatch]]:
         """Yield the batches from a position on, across segments. None comes twice."""
         next_offset = 0
         while True:
             was_last = segment.base_offset >= self.segments[-1].base_offset
             try:
-                for batch in self._batches_of(segment, position):
+                for batch in self._batches_of(segment, position, offset):
                     position = batch.position + batch.length_bytes
                     if batch.last_offset >= next_offset:
                         next_offset = batch.last_offset + 1
@@ -240,22 +248,44 @@ class BrokerPartition:
             if not was_last:  # else more may have come before the roll
                 segment, position = self.segments[following], 0
 
-    def _batches_of(self, segment: SegmentFiles, position: int) -> Iterator[RecordBatch]:
-        """Yield the batches of one segment. Raises CorruptLogError for damage."""
-        for at, outcome in scan_log(segment.log_path, position):
-            is_last = segment.base_offset >= self.segments[-1].base_offset
-            if isinstance(outcome, RecordBatch):
-                yield outcome
-            elif is_last and is_padding(segment.log_path, at):
-                return
-            elif not isinstance(outcome, NeedMoreBytes):
-                raise _damage(segment, at, outcome.detail)
-            elif not is_last:
-                # The broker may have finished it before it began the next segment.
-                _, again = next(scan_log(segment.log_path, at, ONE_BATCH_BYTES), (at, None))
-                if not isinstance(again, RecordBatch):
-                    raise _damage(segment, at, "an unfinished batch, and segments after it")
-                yield from self._batches_of(segment, at)
+    def _batches_of(
+        self, segment: SegmentFiles, position: int, offset: int
+    ) -> Iterator[RecordBatch]:
+        """Yield the batches of one segment. Raises CorruptLogError as `_position_after`."""
+        start: int | None = position
+        while start is not None:
+            next_position = None
+            for at, outcome in scan_log(segment.log_path, start):
+                if isinstance(outcome, RecordBatch):
+                    yield outcome
+                else:
+                    next_position = self._position_after(segment, at, outcome, offset)
+            start = next_position
+
+    def _position_after(
+        self, segment: SegmentFiles, at: int, outcome: NeedMoreBytes | CorruptBatch, offset: int
+    ) -> int | None:
+        """Return where to read on after bytes that are no batch; None: the log ends there.
+
+        Raises CorruptLogError for damage, unless `offset` is in or after the next whole batch.
+        """
+        path, is_last = segment.log_path, segment.base_offset >= self.segments[-1].base_offset
+        if is_last and is_padding(path, at):
+            return None
+        following = next_batch(path, at + 1)
+        if isinstance(outcome, NeedMoreBytes):
+            if is_last and following is None:
+                return None
+            # The broker may have finished it before it wrote what follows.
+            if isinstance(_outcome_at(path, at), RecordBatch):
+                return at
+            reason = f"an unfinished batch, and {'batches' if following else 'segments'} after it"
+        else:
+            reason = outcome.detail
+        after = None if following is None else _outcome_at(path, following)
+        if isinstance(after, RecordBatch) and _first_offset(after) <= offset:
+            return following
+        raise _damage(segment, at, reason)
 
     def _segment_of(self, offset: int, tracer: Tracer = UNTRACED) -> SegmentFiles:
         return self.segments[segment_slot(KAFKA, self._base_offsets, offset, tracer)]
@@ -397,18 +427,25 @@ def _leads_to_batch(segment: SegmentFiles, entry: IndexEntry) -> bool:
     The entry of several batches that were appended together has the last offset in them.
     """
     offset = segment.base_offset + entry.relative_offset
-    batches = scan_log(segment.log_path, entry.position, ONE_BATCH_BYTES)
     try:
-        _, batch = next(batches, (0, None))
+        batch = _outcome_at(segment.log_path, entry.position)
     except FileNotFoundError:
         return False
-    if not isinstance(batch, RecordBatch):
-        return False
-    first_offset = batch.base_offset
-    if first_offset is None:
-        first = next(batch.records())
-        first_offset = first.offset if isinstance(first, Record) else MAX_OFFSET
-    return first_offset <= offset
+    return isinstance(batch, RecordBatch) and _first_offset(batch) <= offset
+
+
+def _outcome_at(path: Path, position: int) -> BatchOutcome | None:
+    """Return what is at a position; None at or past the end of the file."""
+    _, outcome = next(scan_log(path, position, ONE_BATCH_BYTES), (position, None))
+    return outcome
+
+
+def _first_offset(batch: RecordBatch) -> int:
+    """Return the first offset of a batch; MAX_OFFSET if its records cannot be read."""
+    if batch.base_offset is not None:
+        return batch.base_offset
+    first = next(batch.records())
+    return first.offset if isinstance(first, Record) else MAX_OFFSET
 
 
 def _count_from(start: int, header: BatchHeader) -> int:

@@ -209,6 +209,38 @@ def test_torn_tail_is_the_end_and_damage_elsewhere_is_an_error(tmp_path: Path) -
         offsets_of(partition)
 
 
+# Bits of a batch of 227 bytes: of its records; of its length, which then ends past the file, or
+# inside its header; of its magic.
+@pytest.mark.parametrize(
+    ("byte", "mask", "detail"),
+    [
+        (100, 0x01, "Record is corrupt"),
+        (8, 0x01, "an unfinished batch, and batches after it"),
+        (11, 0xC0, "Record batch is corrupt"),
+        (16, 0x04, "Invalid magic"),
+    ],
+)
+def test_damage_in_the_last_segment_hides_no_batch_after_it(
+    tmp_path: Path, byte: int, mask: int, detail: str
+) -> None:
+    data = b"".join(at(base, java("v2-none")) for base in (0, 4, 8))
+    partition = partition_of(tmp_path, (0, data))
+    partition.segments[0].path(".index").unlink()  # its entry leads past the damage
+    damaged = bytearray(data)
+    damaged[227 + byte] ^= mask
+    partition.segments[0].log_path.write_bytes(damaged)
+    assert partition.log_end_offset == 12
+    assert partition.find(9).stored.record.offset == 9
+    assert offsets_of(partition, 8) == [8, 9, 10, 11]
+    for offset in (0, 4, 7):
+        with pytest.raises(CorruptLogError, match=f"byte 227: damaged: {detail}"):
+            offsets_of(partition, offset)
+    with pytest.raises(CorruptLogError, match="byte 227: damaged"):
+        partition.find(7)
+    with pytest.raises(CorruptLogError, match="byte 227: damaged"):
+        partition.find_time(1 << 62)
+
+
 def test_zeros_at_the_end_of_the_last_segment_are_reserved_space(tmp_path: Path) -> None:
     partition = partition_of(tmp_path, (0, at(0, java("v2-none"))))
     log = partition.segments[0].log_path
