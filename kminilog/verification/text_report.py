@@ -31,12 +31,14 @@ from kminilog.text import (
     wrap,
 )
 from kminilog.verification.both_sides import BothSides, Excerpt
+from kminilog.verification.coverage import Unchecked
 from kminilog.verification.results import ClassFindings, Results, equation, totals
 
 _MEANINGS = {"error": BAD, "warning": DOUBTFUL, "ok": GOOD, "findings": BAD, "partial": DOUBTFUL}
 _HEAD = 24  # columns in front of a key or value, or more
 _AROUND = 20  # columns of its quotes, dots and size
 _LEAST_BYTES = 8
+_SHOWN_UNCHECKED = 3  # a broker may have thousands of partitions
 _MORE = "… "
 
 
@@ -64,14 +66,25 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
         yield f"checked: {', '.join(results.checked)}"
     for why, partitions in results.scope.get("since_last", {}).get("not_trusted", {}).items():
         yield f"not on trust: {count(partitions, 'partition')}: {printable(why)}"
-    for one in results.unchecked:
-        line = f"not checked: {printable(one.in_words())}"
-        if one.asked:  # it says why not, perhaps with a path: that stays on its line
-            yield line
-        else:
-            yield from wrap(line, width, later="    ")
+    yield from _unchecked(results.unchecked, width)
     verdict = Span(results.verdict, _MEANINGS[results.verdict])
     yield StyledText("verdict: ", verdict, f"; {totals_line([results])}")
+
+
+def _unchecked(unchecked: Sequence[Unchecked], width: int) -> Iterator[str]:
+    """Yield what was not checked; of the same aspect some places, and how many there are more."""
+    alike: dict[tuple[str, str | None, bool], list[Unchecked]] = {}
+    for one in unchecked:
+        alike.setdefault((one.what, one.option, one.asked), []).append(one)
+    for several in alike.values():
+        for one in several[:_SHOWN_UNCHECKED]:
+            line = f"not checked: {printable(one.in_words())}"
+            if one.asked:  # it says why not, perhaps with a path: that stays on its line
+                yield line
+            else:
+                yield from wrap(line, width, later="    ")
+        if len(several) > _SHOWN_UNCHECKED:
+            yield f"    and {len(several) - _SHOWN_UNCHECKED} more"
 
 
 def totals_line(reports: Sequence[Results]) -> str:

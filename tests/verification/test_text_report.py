@@ -110,6 +110,17 @@ def test_what_was_not_checked_fits_80_columns():
     assert made_of(unchecked=[error])[-2] == f"not checked: messages of orders-0: {error.why}"
 
 
+def test_what_was_not_checked_is_shown_of_three_places_only():
+    places = [Unchecked(Aspect.RECORDS, f"t-{n}", "not decoded", "--full") for n in range(60)]
+    assert made_of(unchecked=[*places[:1], NO_SOURCE, *places[1:]])[:-1] == [
+        "not checked: records of t-0: not decoded; give --full",
+        "not checked: records of t-1: not decoded; give --full",
+        "not checked: records of t-2: not decoded; give --full",
+        "    and 57 more",
+        "not checked: source: none is named; give --against SOURCE",
+    ]
+
+
 def test_what_was_not_checked_stands_in_front_of_the_verdict():
     unchecked = [Unchecked(Aspect.MESSAGES, "t-1", "no directory", asked=True), NO_SOURCE]
     lines = made_of(checked=[Aspect.MESSAGES, Aspect.JOBS], unchecked=unchecked)
