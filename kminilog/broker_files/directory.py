@@ -75,7 +75,11 @@ class NotInDirectoryError(UnknownTopicOrPartitionError):
 
     def __init__(self, path: Path, topic: str, partition: int | None = None) -> None:
         what = f"topic {topic}" if partition is None else f"partition {topic}-{partition}"
-        KMiniLogError.__init__(self, f"{path} has no {what}; `kminilog ls` shows what is there")
+        remedy = "`kminilog ls` shows what is there"
+        named = parse_topic_partition(topic) if partition is None else None
+        if named and (path / topic).is_dir():
+            remedy = f"that is a partition of the topic {named.topic}"
+        KMiniLogError.__init__(self, f"{path} has no {what}; {remedy}")
         self.topic = topic
         self.partition = partition
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir.log_dir import LogDir
+from tests.support.broker_files.partition_writer import PartitionWriter
 from tests.support.cli.command_line import CommandLine, Run, assert_one_line, assert_refused
 from tests.support.damage import files_of
 
@@ -408,6 +409,18 @@ def test_log_dir_that_cannot_be_one_says_what_to_do(tmp_path):
         assert_one_line(
             CommandLine(path)(*create), 2, told, "; name another directory with --log-d"
         )
+
+
+def test_partition_in_place_of_the_log_dir_or_the_topic_says_what_to_do(orders, tmp_path):
+    brokers = PartitionWriter(tmp_path / "kafka", "views-0")
+    brokers.append()
+    for partition in orders.log_dir / "orders-0", brokers.directory:
+        told = f"log dir {partition}: the directory of a partition; name the one above it"
+        for command in ["ls"], ["verify"], ["consume", "orders", "--until-end"]:
+            assert_one_line(CommandLine(partition)(*command), 2, told)
+    told = "kafka has no topic views-0; that is a partition of the topic views"
+    for command in ["ls"], ["verify"], ["consume"]:
+        assert_one_line(CommandLine(brokers.log_dir)(*command, "views-0"), 2, told)
 
 
 def test_partition_that_is_a_file_or_gone_says_what_to_do(orders):

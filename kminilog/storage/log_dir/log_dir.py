@@ -59,12 +59,18 @@ def holds_cluster(path: Path) -> bool:
 
 
 def existing_directory(path: Path | str) -> Path:
-    """Return the path of a log dir or of a cluster; LogDirError if no directory is there."""
+    """Return the path of a log dir or of a cluster.
+
+    Raises LogDirError if no directory is there, or that of a partition.
+    """
     directory = Path(path)
     if not directory.is_dir():
         reason = "no such directory; name it with --log-dir or create a topic in it"
         if directory.exists():
             reason = "a file, not a directory; name a directory with --log-dir"
+        raise LogDirError(str(directory), reason=reason)
+    if any(map(parse_segment_file, os.listdir(directory))):
+        reason = "the directory of a partition; name the one above it with --log-dir"
         raise LogDirError(str(directory), reason=reason)
     return directory
 
