@@ -20,10 +20,10 @@ def test_page_prints_what_it_shows_and_leaves_the_directory(
     suspicious_directory(tmp_path / "kafka-logs")
     before = tree_of(tmp_path / "kafka-logs")
     shown = sessions(PAGE)
-    assert len(shown) == 6
+    assert len(shown) == 8
     for command, output in shown:
         code, printed = run(command)
         assert printed == output, command
-        finds = "verdict: findings" in output or output.startswith("kminilog: ")
-        assert code == (1 if finds else 0), command
+        is_no = "verdict: findings" in output or " is in a gap" in output
+        assert code == (2 if ": damaged: " in output else 1 if is_no else 0), command
     assert tree_of(tmp_path / "kafka-logs") == before
