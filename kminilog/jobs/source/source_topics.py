@@ -118,7 +118,7 @@ def _listed(argument: str) -> Iterator[_Listed]:
                 yield segment.topic_partition.partition, segment, None, 0
             return
         log_dir = LogDir(directory)
-        yield from _segments_of_topic(log_dir, _topic_of(log_dir, name), argument)
+        yield from _segments_of_topic(log_dir, _topic_of(log_dir, argument), argument)
     except SourceError:
         raise
     except KMiniLogError as error:
@@ -152,13 +152,14 @@ def opener_of(path: str) -> Callable[[str, int], int] | None:
     return found
 
 
-def _topic_of(log_dir: LogDir, name: str) -> Topic:
+def _topic_of(log_dir: LogDir, argument: str) -> Topic:
+    directory, _, name = argument.rpartition(":")
     try:
         return log_dir.topic(name)
     except UnknownTopicOrPartitionError:
         there = ", ".join(one.name for one in log_dir.topics(lambda error: None)) or "none"
-        reason = f"{log_dir.path} has no topic {name}; there is: {there}"
-        raise SourceError(f"{log_dir.path}:{name}", reason=reason) from None
+        reason = f"{directory} has no topic {name}; there is: {there}"
+        raise SourceError(argument, reason=reason) from None
 
 
 def _segments_of_topic(log_dir: LogDir, topic: Topic, argument: str) -> Iterator[_Listed]:

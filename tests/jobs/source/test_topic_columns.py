@@ -269,6 +269,13 @@ def test_argument_that_names_no_topic_is_one_line(tmp_path, argument, reason):
         files_of(Source((argument.format(tmp_path),), "kminilog"))
 
 
+def test_topic_that_is_not_there_is_named_as_it_was_typed(tmp_path, monkeypatch):
+    write_topic(tmp_path / "log", KAFKA)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError, match=r"^source log:views: log has no topic views; "):
+        files_of(Source(("log:views",), "kminilog"))
+
+
 def test_topic_that_is_named_twice_is_refused(source, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "log")
     with pytest.raises(SourceError, match="another argument names this topic already"):
