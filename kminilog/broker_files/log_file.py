@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from kminilog.broker_files.damage import is_zero_from, next_batch
 from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch, decode_batch
 from kminilog.broker_files.untouched import open_untouched
-from kminilog.format.any_format import possible_beginnings
-from kminilog.format.message import KEY_START, NeedMoreBytes
+from kminilog.format.message import NeedMoreBytes
 
 WINDOW_BYTES = 1 << 20
 _LOOKS = 10_000  # this takes some ten milliseconds
@@ -77,7 +77,7 @@ def walk_log(path: Path, position: int = 0) -> Iterator[RecordBatch | DamagedByt
             if isinstance(outcome, NeedMoreBytes) and _grows(path, at + outcome.needed_bytes):
                 next_position = at  # the broker was writing it
                 break
-            next_position = next_batch(path, at + 1)
+            next_position = next_position_after(path, at)
             end = os.stat(path).st_size if next_position is None else next_position
             yield DamagedBytes(at, end, outcome, next_position is None and is_padding(path, at))
         start = next_position
@@ -89,36 +89,19 @@ def _grows(path: Path, size_bytes: int) -> bool:
 
 
 def is_padding(path: Path, position: int) -> bool:
-    """Tell if all bytes from `position` on are zero: space that the broker has reserved, no damage.
-
-    A broker with `log.preallocate` makes its last segment as large as it may become; and after a
-    power failure some file systems show a file that was about to grow so. O(bytes of zeros).
-    """
+    """Tell if all bytes from `position` on are zero: reserved space. O(bytes of zeros)."""
     descriptor = open_untouched(path)
     try:
-        while window := os.pread(descriptor, WINDOW_BYTES, position):
-            if window.strip(b"\0"):
-                return False
-            position += len(window)
+        return is_zero_from(descriptor, position, os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
-    return True
 
 
-def next_batch(path: Path, position: int) -> int | None:
-    """Return where the first whole batch at or after `position` begins; None without one."""
+def next_position_after(path: Path, position: int) -> int | None:
+    """Return where the first whole batch after damage at `position` begins; None without one."""
     descriptor = open_untouched(path)
     try:
-        end = os.fstat(descriptor).st_size
-        for start in range(position, end, WINDOW_BYTES):
-            window = os.pread(descriptor, WINDOW_BYTES + KEY_START - 1, start)
-            for beginning in possible_beginnings(window):
-                outcome = decode_batch(window, beginning)
-                if isinstance(outcome, NeedMoreBytes) and start + beginning < end:
-                    needed_bytes = min(outcome.needed_bytes, end - start - beginning)
-                    outcome = decode_batch(os.pread(descriptor, needed_bytes, start + beginning))
-                if isinstance(outcome, RecordBatch):
-                    return start + beginning
+        found = next_batch(descriptor, position, os.fstat(descriptor).st_size)
+        return found.position if found else None
     finally:
         os.close(descriptor)
-    return None

@@ -33,7 +33,7 @@ from kminilog.broker_files.index_files import (
     parse_offset_index,
     parse_time_index,
 )
-from kminilog.broker_files.log_file import is_padding, next_batch, scan_log, walk_log
+from kminilog.broker_files.log_file import is_padding, next_position_after, scan_log, walk_log
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
 from kminilog.broker_files.record_batch import BatchHeader, ControlRecord, control_record
 from kminilog.broker_files.untouched import read_untouched
@@ -272,7 +272,7 @@ class BrokerPartition:
         path, is_last = segment.log_path, segment.base_offset >= self.segments[-1].base_offset
         if is_last and is_padding(path, at):
             return None
-        following = next_batch(path, at + 1)
+        following = next_position_after(path, at)
         if isinstance(outcome, NeedMoreBytes):
             if is_last and following is None:
                 return None

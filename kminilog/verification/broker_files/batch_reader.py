@@ -1,4 +1,4 @@
-"""Read the batches of a `.log` in windows, and find the first one after damage.
+"""Read the batches of a `.log` in windows, as fast as their checksums allow.
 
 This is `broker_files.entries.scan` for a file. A whole batch of format v2 costs a header, a copy of
 its bytes and its CRC-32C; anything else takes the slow way, `decode_batch`. Memory is a window, or
@@ -6,7 +6,6 @@ a batch that is larger. Source: Kafka: FileLogInputStream.
 """
 
 import os
-import re
 import struct
 from collections.abc import Iterator
 
@@ -19,16 +18,10 @@ from kminilog.broker_files.record_batch import (
     BatchHeader,
 )
 from kminilog.format.message import SIZE_END, NeedMoreBytes
-from kminilog.format.names import MAX_OFFSET
 
 WINDOW_BYTES = 1 << 18  # so that a window stays in the processor's cache
-_PROBE_BYTES = 1 << 16
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _NEW = BatchHeader._make
-_ZEROS = bytes(WINDOW_BYTES)
-# Where a batch may begin: an offset below 2^48, a size from 1 to 2^27, 4 bytes, and a magic.
-_MAY_BEGIN = re.compile(rb"(?s)\0(?=\0.{6}(?!\0{4})[\0-\7].{7}[\0-\2])")
-_SEEN_BYTES = 17  # from the offset to the magic
 
 
 def read_batches(
@@ -68,40 +61,3 @@ def read_batches(
             return
         yield outcome._replace(position=position)
         position += outcome.length_bytes
-
-
-def whole_batch_at(descriptor: int, position: int, end: int) -> RecordBatch | None:
-    """Return the batch that begins at `position`, None if there is none or it is damaged."""
-    outcome = next(read_batches(descriptor, position, end, _PROBE_BYTES), None)
-    return outcome if isinstance(outcome, RecordBatch) else None
-
-
-def next_batch(descriptor: int, position: int, end: int, next_offset: int) -> RecordBatch | None:
-    """Return the first whole batch after damage at `position`; None if there is none.
-
-    Its offsets are from `next_offset` on, since a value may hold the bytes of a batch, too. O(bytes
-    to it).
-    """
-    start = position + 1
-    while start < end:
-        window = os.pread(descriptor, WINDOW_BYTES, start)
-        for match in _MAY_BEGIN.finditer(window):
-            offset = int.from_bytes(window[match.start() : match.start() + 8])
-            if next_offset <= offset <= min(next_offset + (1 << 31), MAX_OFFSET):
-                found = whole_batch_at(descriptor, start + match.start(), end)
-                if found:
-                    return found
-        if len(window) < WINDOW_BYTES:
-            return None
-        start += len(window) - _SEEN_BYTES
-    return None
-
-
-def is_zero_from(descriptor: int, position: int, end: int) -> bool:
-    """Tell if all bytes from `position` to `end` are zero; False for no bytes. O(zeros)."""
-    is_zero = position < end
-    while is_zero and position < end:
-        window = os.pread(descriptor, min(WINDOW_BYTES, end - position), position)
-        is_zero = bool(window) and window == _ZEROS[: len(window)]
-        position += len(window)
-    return is_zero

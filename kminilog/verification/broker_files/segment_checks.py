@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
+from kminilog.broker_files.damage import batch_at, is_zero_from, next_batch
 from kminilog.broker_files.directory import SegmentFiles
 from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
@@ -28,12 +29,7 @@ from kminilog.broker_files.record_batch import (
 from kminilog.broker_files.untouched import open_untouched, read_untouched
 from kminilog.format.message import SIZE_END, NeedMoreBytes
 from kminilog.format.names import INDEX_SUFFIX, TopicPartition
-from kminilog.verification.broker_files.batch_reader import (
-    is_zero_from,
-    next_batch,
-    read_batches,
-    whole_batch_at,
-)
+from kminilog.verification.broker_files.batch_reader import read_batches
 from kminilog.verification.broker_files.faults import (
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
@@ -52,6 +48,7 @@ from kminilog.verification.broker_files.producers import Aborted, Producers
 from kminilog.verification.findings import Finding, NewRest, Tally
 
 _MOST_GAPS = 1000
+_FARTHEST = 1 << 31  # of the offset of a batch after damage
 
 
 @dataclass
@@ -201,7 +198,7 @@ class _SegmentCheck:
             if outcome is None:
                 continue
             before, end = end, max(end, os.fstat(descriptor).st_size)
-            if end > before or whole_batch_at(descriptor, position, end):
+            if end > before or batch_at(descriptor, position, end):
                 continue  # the broker was about to append this batch
             if self._next_base is None and is_zero_from(descriptor, position, end):
                 detail = f"{end - position} bytes of zeros to the end of the file"
@@ -393,8 +390,9 @@ class _SegmentCheck:
         expected = self._expected
         after = None
         if isinstance(outcome, CorruptBatch) and outcome.length_bytes > 0:
-            after = whole_batch_at(descriptor, position + outcome.length_bytes, end)
-        after = after or next_batch(descriptor, position, end, expected)
+            after = batch_at(descriptor, position + outcome.length_bytes, end)
+        offsets = range(expected, expected + _FARTHEST)
+        after = after or next_batch(descriptor, position, end, offsets)
         resumed = after.position if after else end
         kind, detail = self._damage(descriptor, position, end, outcome, is_tail=after is None)
         lost = 0
