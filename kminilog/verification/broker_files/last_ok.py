@@ -26,8 +26,9 @@ from kminilog.broker_files.directory import SegmentFiles
 from kminilog.storage.durable_files import replacing
 from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.leader_epochs import BatchPlace
+from kminilog.verification.broker_files.log_state import LogState
 from kminilog.verification.broker_files.producers import Producers
-from kminilog.verification.broker_files.segment_checks import LogState, SegmentCounts
+from kminilog.verification.broker_files.segment_checks import SegmentCounts
 from kminilog.verification.findings import Finding
 
 _VERSION = 2

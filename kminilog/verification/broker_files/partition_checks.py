@@ -33,12 +33,9 @@ from kminilog.verification.broker_files.last_ok import (
     state_to_json,
 )
 from kminilog.verification.broker_files.leader_epochs import LeaderEpochs
+from kminilog.verification.broker_files.log_state import LogState
 from kminilog.verification.broker_files.offset_order import MissingOffsets
-from kminilog.verification.broker_files.segment_checks import (
-    LogState,
-    SegmentCounts,
-    check_segment,
-)
+from kminilog.verification.broker_files.segment_checks import SegmentCounts, check_segment
 from kminilog.verification.broker_files.small_files import (
     CLEANED,
     EPOCHS,

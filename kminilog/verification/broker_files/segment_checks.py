@@ -11,10 +11,7 @@ Source: Kafka: LogSegment, UnifiedLog.analyzeAndValidateRecords, DumpLogSegments
 """
 
 import os
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 from kminilog.broker_files.damage import batch_at, is_zero_from, next_batch
 from kminilog.broker_files.directory import SegmentFiles
@@ -26,55 +23,19 @@ from kminilog.broker_files.record_batch import (
     ControlRecord,
     control_record,
 )
-from kminilog.broker_files.untouched import open_untouched, read_untouched
+from kminilog.broker_files.untouched import open_untouched
 from kminilog.format.message import SIZE_END, NeedMoreBytes
-from kminilog.format.names import INDEX_SUFFIX, TopicPartition
+from kminilog.format.names import TopicPartition
 from kminilog.verification.broker_files.batch_reader import read_batches
-from kminilog.verification.broker_files.faults import (
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    BrokerFault,
-)
-from kminilog.verification.broker_files.index_checks import (
-    NO_MORE,
-    OffsetIndexCheck,
-    SegmentIndexFault,
-    TimeIndexCheck,
-    transaction_index_faults,
-)
-from kminilog.verification.broker_files.leader_epochs import BatchPlace, LeaderEpochs
+from kminilog.verification.broker_files.faults import BrokerFault
+from kminilog.verification.broker_files.index_checks import NO_MORE
+from kminilog.verification.broker_files.leader_epochs import BatchPlace
+from kminilog.verification.broker_files.log_state import LogState
 from kminilog.verification.broker_files.offset_order import MissingOffsets, judge_offset
-from kminilog.verification.broker_files.producers import Aborted, Producers
+from kminilog.verification.broker_files.segment_indexes import SegmentIndexes
 from kminilog.verification.findings import Finding, NewRest, Tally
 
-_MOST_GAPS = 1000
 _FARTHEST = 1 << 31  # of the offset of a batch after damage
-
-
-@dataclass
-class LogState:
-    """What the batches so far say of the ones to come; `next_offset` is None before the first."""
-
-    next_offset: int | None = None
-    epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
-    producers: Producers = field(default_factory=Producers)
-    gaps: list[MissingOffsets] = field(
-        default_factory=list
-    )  # the last ones: later batches may fill them
-    older_gaps: list[MissingOffsets] = field(default_factory=list)
-    further_gaps: int = 0  # nobody keeps these
-    further_missing: int = 0  # offsets in them
-    lost: deque[range] = field(default_factory=deque)  # offsets that are not there, ascending
-    damaged_until: int = 0  # in front of it bytes could not be read
-    missing_until: int = 0  # in front of it offsets are missing, and with them sequences
-    open_places: dict[int, BatchPlace] = field(default_factory=dict)  # where transactions began
-
-    def lose(self, start: int, stop: int) -> None:
-        """Note offsets that are not there. Of many, the oldest become one, with all between."""
-        self.lost.append(range(start, stop))
-        if len(self.lost) > _MOST_GAPS:
-            oldest = self.lost.popleft()
-            self.lost[0] = range(oldest.start, self.lost[0].stop)
 
 
 @dataclass
@@ -140,13 +101,8 @@ class _SegmentCheck:
         self._is_full = is_full
         self._tally, self._notes = Tally(rest=rest), Tally()
         self._counts = SegmentCounts(files.name)
-        self._has_index = self._has_times = False
         self._expected = files.base_offset if state.next_offset is None else state.next_offset
-        self._indexes = OffsetIndexCheck(b"", self._base)
-        self._times = TimeIndexCheck(b"", self._base)
-        self._aborted: list[Aborted] = []
-        self._starts: set[int] = set()  # first offsets of transactions
-        self._aborted_data: bytes | None = None
+        self._indexes: SegmentIndexes
         self._greatest = -1  # timestamp so far
         self._last_batch = 0  # its position
         self._padding_bytes = 0  # zeros at its end
@@ -155,18 +111,15 @@ class _SegmentCheck:
         counts = self._counts
         try:
             # The indexes first: what a broker appends meanwhile is not in them.
-            entries, times = self._read(INDEX_SUFFIX), self._read(TIME_INDEX_SUFFIX)
-            self._has_index, self._has_times = entries is not None, times is not None
-            self._indexes = OffsetIndexCheck(entries or b"", self._base)
-            self._times = TimeIndexCheck(times or b"", self._base)
-            self._aborted_data = self._read(TRANSACTION_INDEX_SUFFIX)
+            self._indexes = SegmentIndexes(self._files)
+            counts.index_entries = self._indexes.offsets.count
             descriptor = open_untouched(self._files.log_path)
             try:
                 counts.log_bytes = os.fstat(descriptor).st_size
                 self._check_log(descriptor)
             finally:
                 os.close(descriptor)
-            self._check_indexes()
+            self._take_index_faults()
         except OSError as error:
             counts.unchecked.append(f"{error.filename or self._files.log_path}: {error.strerror}")
             counts.is_tail_damaged = True  # nobody knows where it ends
@@ -174,7 +127,6 @@ class _SegmentCheck:
                 self._state.lose(self._expected, self._next_base)
                 self._expected = self._next_base
                 self._state.missing_until = self._state.damaged_until = self._next_base
-        counts.index_entries = self._indexes.count
         counts.findings, counts.notes = self._tally.findings(), self._notes.findings()
         self._state.next_offset = self._expected
         return counts
@@ -182,12 +134,6 @@ class _SegmentCheck:
     @property
     def _base(self) -> int:
         return self._files.base_offset
-
-    def _read(self, suffix: str) -> bytes | None:
-        try:
-            return read_untouched(self._files.path(suffix))
-        except FileNotFoundError:
-            return None
 
     # ---- the log
 
@@ -217,7 +163,8 @@ class _SegmentCheck:
     ) -> tuple[int, BatchOutcome | None]:
         """Check whole batches; return where they end, and what stands there."""
         batches = read_batches(descriptor, position, end, with_data=self._is_full)
-        counts, epochs, indexes = self._counts, self._state.epochs, self._indexes
+        counts, epochs = self._counts, self._state.epochs
+        indexes, times = self._indexes.offsets, self._indexes.times
         ahead: BatchOutcome | None = None
         while (batch := ahead or next(batches, None)) is not None:
             ahead = None
@@ -258,14 +205,14 @@ class _SegmentCheck:
                     self._take_header(batch, fields, position)
             else:
                 counts.record_count += 1
-            if last_offset >= self._times.next_offset:
-                self._times.tell(base_offset, last_offset, timestamp, self._greatest)
+            if last_offset >= times.next_offset:
+                times.tell(base_offset, last_offset, timestamp, self._greatest)
             if timestamp > self._greatest:
                 self._greatest = timestamp
             if position >= indexes.next_position and indexes.tell(
                 position, base_offset, last_offset, self._last_batch
             ):
-                self._times.tell_indexed(self._greatest)
+                times.tell_indexed(self._greatest)
             if indexes.awaits_offsets:
                 indexes.tell_later(base_offset, last_offset)
             if self._is_full:
@@ -317,7 +264,7 @@ class _SegmentCheck:
     def _take_producer(self, header: BatchHeader, position: int) -> None:
         state = self._state
         if state.producers.begins(header):
-            self._starts.add(header.base_offset)
+            self._indexes.starts.add(header.base_offset)
             place = BatchPlace(self._files.name, header.base_offset, position)
             state.open_places[header.producer_id] = place
         wrong = state.producers.take(header, state.missing_until)
@@ -336,7 +283,7 @@ class _SegmentCheck:
             is_aborted = said.type == "ABORT"
             aborted = self._state.producers.end_transaction(header, is_aborted=is_aborted)
             if aborted:
-                self._aborted.append(aborted)
+                self._indexes.aborted.append(aborted)
         elif isinstance(said, CorruptRecord):
             self._add(BrokerFault.BAD_RECORD, said.detail, header.base_offset, position)
         else:
@@ -370,18 +317,8 @@ class _SegmentCheck:
         return verdict.base_offset
 
     def _miss(self, start: int, stop: int, position: int, *, is_at_leader: bool) -> None:
-        """Note that offsets are missing in front of `position`; who asks why comes later."""
-        state = self._state
-        state.gaps.append(MissingOffsets(start, stop, self._files.name, position, is_at_leader))
-        state.missing_until = stop
-        state.lose(start, stop)
-        if len(state.gaps) > _MOST_GAPS:
-            oldest = state.gaps.pop(0)
-            if len(state.older_gaps) < _MOST_GAPS:
-                state.older_gaps.append(oldest)
-            else:
-                state.further_gaps += 1
-                state.further_missing += oldest.stop - oldest.start
+        gap = MissingOffsets(start, stop, self._files.name, position, is_at_leader)
+        self._state.miss(gap)
 
     # ---- damage
 
@@ -409,9 +346,9 @@ class _SegmentCheck:
         self._expected += lost
         self._state.missing_until = self._expected
         is_end = after is None and self._next_base is None
-        self._indexes.tell_damage(position, NO_MORE if is_end else resumed)
+        self._indexes.offsets.tell_damage(position, NO_MORE if is_end else resumed)
         self._state.damaged_until = NO_MORE if is_end else self._expected
-        self._times.tell_damage(self._state.damaged_until)
+        self._indexes.times.tell_damage(self._state.damaged_until)
         self._state.lose(expected, self._state.damaged_until)
         return resumed
 
@@ -465,42 +402,19 @@ class _SegmentCheck:
     def _unread(self, reason: str) -> None:
         self._counts.unread[reason] = self._counts.unread.get(reason, 0) + 1
 
-    # ---- the indexes
+    # ---- findings
 
-    def _check_indexes(self) -> None:
-        counts, is_last = self._counts, self._next_base is None
-        if not self._has_index and counts.batch_count:
-            self._lacks(BrokerFault.INDEX_SPARSE, INDEX_SUFFIX)
-        if not self._has_times and self._greatest >= 0:  # a broker of format v0 has none
-            self._lacks(BrokerFault.TIME_INDEX_SPARSE, TIME_INDEX_SUFFIX)
-        faults: Iterator[SegmentIndexFault] = iter(())
-        if self._has_index:
-            batch_bytes = counts.log_bytes - self._padding_bytes
-            found = self._indexes.faults(batch_bytes, self._last_batch, is_last=is_last)
-            faults = chain(faults, found)
-        if self._has_times:
-            faults = chain(faults, self._times.faults(self._greatest, is_last=is_last))
-        faults = chain(
-            faults,
-            transaction_index_faults(
-                self._aborted_data,
-                self._read(TRANSACTION_INDEX_SUFFIX),
-                self._aborted,
-                self._starts,
-                self._state.lost,
-            ),
-        )
-        for fault in faults:
+    def _take_index_faults(self) -> None:
+        for fault in self._indexes.faults(
+            self._counts.log_bytes - self._padding_bytes,
+            self._last_batch if self._counts.batch_count else None,
+            self._greatest,
+            self._state.lost,
+            is_last=self._next_base is None,
+        ):
             finding = self._finding(fault.kind, fault.detail, fault.offset, fault.position)
             tally = self._notes if fault.is_note else self._tally
             tally.add(finding._replace(stands_for=fault.total))
-
-    # ---- findings
-
-    def _lacks(self, kind: BrokerFault, suffix: str) -> None:
-        path = self._files.path(suffix)
-        if not os.path.lexists(path):  # else the broker made it since: the segment is new
-            self._add(kind, f"there is no {path.name}", None, None)
 
     def _add(
         self, kind: BrokerFault, detail: str, offset: int | None, position: int | None

@@ -16,7 +16,11 @@ from kminilog.broker_files.untouched import DirectoryEntry
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.system import SystemClock
-from kminilog.verification.broker_files import partition_checks, segment_checks
+from kminilog.verification.broker_files import (
+    partition_checks,
+    segment_checks,
+    segment_indexes,
+)
 from kminilog.verification.broker_files.report import verify_broker
 from kminilog.verification.broker_files.segment_checks import SegmentCounts
 from kminilog.verification.report import Report
@@ -625,7 +629,7 @@ def test_verify_while_a_transaction_ends_does_not_miss_its_entry(
     writer = PartitionWriter(tmp_path / "broker")
     producer = writer.append(producer=Producer(9, is_transactional=True))
     writer.close()
-    real, is_open = segment_checks.read_untouched, [True]
+    real, is_open = segment_indexes.read_untouched, [True]
 
     def read(asked: Path) -> bytes:
         try:
@@ -636,7 +640,7 @@ def test_verify_while_a_transaction_ends_does_not_miss_its_entry(
                 writer.end(producer, ABORT)
                 writer.close()
 
-    monkeypatch.setattr(segment_checks, "read_untouched", read)
+    monkeypatch.setattr(segment_indexes, "read_untouched", read)
     assert found(writer.log_dir) == {}
 
 
@@ -648,7 +652,7 @@ def test_verify_while_a_broker_rolls_does_not_miss_the_index_that_it_makes(
     path = logs(writer)[-1].with_suffix(suffix)
     content = path.read_bytes()
     path.unlink()
-    real = segment_checks.read_untouched
+    real = segment_indexes.read_untouched
 
     def read(asked: Path) -> bytes:
         try:
@@ -657,7 +661,7 @@ def test_verify_while_a_broker_rolls_does_not_miss_the_index_that_it_makes(
             if asked == path:
                 path.write_bytes(content)
 
-    monkeypatch.setattr(segment_checks, "read_untouched", read)
+    monkeypatch.setattr(segment_indexes, "read_untouched", read)
     assert found(writer.log_dir) == {}
     monkeypatch.undo()
     path.unlink()
