@@ -378,10 +378,10 @@ class _SegmentCheck:
         base_offset: int,
         last_offset: int,
     ) -> None:
-        """Decode every record of a batch."""
+        """Decode every record of a batch; a compressed message counts as those inside."""
         previous, greatest, position = base_offset - 1, -1, batch.position
         shift = base_offset - (batch.base_offset if batch.base_offset is not None else base_offset)
-        is_empty = True
+        decoded = 0
         for record in batch.records():
             if isinstance(record, NotChecked):
                 self._unread(record.reason)
@@ -389,13 +389,16 @@ class _SegmentCheck:
             if isinstance(record, CorruptRecord):
                 self._add(BrokerFault.BAD_RECORD, record.detail, previous + 1, position)
                 return
-            offset, is_empty = record.offset + shift, False
+            offset = record.offset + shift
             if not previous < offset <= last_offset:
                 detail = f"record offset {offset} after {previous}, in a batch to {last_offset}"
                 self._add(BrokerFault.BAD_RECORD, detail, offset, position)
                 return
             previous, greatest = offset, max(greatest, record.timestamp)
-        if not is_empty and isinstance(fields, BatchHeader) and greatest != fields.max_timestamp:
+            decoded += 1
+        if not isinstance(fields, BatchHeader):
+            self._counts.record_count += decoded - 1
+        elif decoded and greatest != fields.max_timestamp:
             detail = f"{fields.max_timestamp}, but its records have {greatest} at most"
             self._add(BrokerFault.BAD_MAX_TIMESTAMP, detail, base_offset, position)
 

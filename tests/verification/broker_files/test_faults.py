@@ -24,6 +24,7 @@ from kminilog.verification.broker_files import (
 from kminilog.verification.broker_files.report import verify_broker
 from kminilog.verification.broker_files.segment_checks import SegmentCounts
 from kminilog.verification.report import Report
+from tests.broker_files.golden_files import java
 from tests.support.broker_files.partition_writer import (
     ABORT,
     COMMIT,
@@ -223,6 +224,15 @@ def test_full_verify_compares_the_greatest_timestamp(tmp_path: Path):
     writer.close()
     assert found(writer.log_dir) == {}
     assert found(writer.log_dir, full=True) == {"bad-max-timestamp": 1}
+
+
+def test_full_verify_counts_the_records_in_a_compressed_message(tmp_path: Path):
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.path(".log").write_bytes(java("v1-gzip"))
+    writer.offset = 4
+    writer.close(with_epochs=False)
+    counts = [judged(writer.log_dir, full=full).partitions[0] for full in (False, True)]
+    assert [one["message_count"] for one in counts] == [1, 4]
 
 
 # ---- gaps
