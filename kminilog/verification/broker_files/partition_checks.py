@@ -52,7 +52,7 @@ from kminilog.verification.summaries import PartitionSummary
 
 # Kafka's own, which it always compacts, whatever has been compacted on this broker.
 _ALWAYS_COMPACTED = ("__consumer_offsets", "__transaction_state")
-_GOING = (f"{LOG_SUFFIX}.deleted", f"{LOG_SUFFIX}.swap")
+_MOVING = (f"{LOG_SUFFIX}.deleted", f"{LOG_SUFFIX}.swap")
 
 
 @dataclass
@@ -137,7 +137,8 @@ class _PartitionCheck:
                 is_full=self._is_full,
                 rest=self._rest,
             )
-            if not counts and found.unchecked and not os.path.lexists(files.log_path):
+            is_first_of_more = not counts and next_base is not None
+            if is_first_of_more and found.unchecked and not os.path.lexists(files.log_path):
                 self._state.next_offset = None  # retention has deleted it
                 continue
             counts.append(found)
@@ -201,13 +202,7 @@ class _PartitionCheck:
         if not (self._epochs and self._files.segments):
             return
         first, start = self._epochs[0].start_offset, self._files.segments[0].base_offset
-        if first >= start:
-            return
-        # A broker renames segments before it writes the epochs anew, or puts `.swap` in place.
-        if any(
-            one.name.endswith(_GOING) and one.name < segment_name(start)
-            for one in self._files.others
-        ):
+        if first >= start or self._is_moving(start):
             return
         log_start = self._checkpoints.of(LOG_STARTS, self._where)
         is_remote = any(one.name == REMOTE_INDEXES for one in directory.others())
@@ -217,6 +212,15 @@ class _PartitionCheck:
             return
         detail = f"{EPOCHS} goes back to offset {first}, the log to {start}"
         self._add(BrokerFault.LOST_START, detail, offset=start)
+
+    def _is_moving(self, start: int) -> bool:
+        """Tell if retention or a compaction is at work on what was in front of `start`.
+
+        Both rename segments; only then does the broker write the epochs anew, or put a new segment
+        in place.
+        """
+        names = (one.name for one in self._files.others if one.name.endswith(_MOVING))
+        return any(name < segment_name(start) for name in names)
 
     def _judge_end(self, end: int, counts: Sequence[SegmentCounts]) -> None:
         """Compare where the log ends with what is on record."""

@@ -707,6 +707,18 @@ def test_verify_while_retention_deletes_a_segment_finds_no_loss(
     assert found(writer.log_dir) == {}
 
 
+def test_verify_while_retention_deletes_all_segments_that_were_there_is_partial(
+    writer: PartitionWriter, meanwhile: Callable[[Callable[[], object]], None]
+):
+    def delete() -> None:
+        for file in writer.directory.glob("0*"):
+            file.unlink()
+
+    meanwhile(delete)
+    report = judged(writer.log_dir)
+    assert report.verdict == "partial", report.to_text()
+
+
 def test_verify_while_compaction_merges_segments_is_partial(
     writer: PartitionWriter, meanwhile: Callable[[Callable[[], object]], None]
 ):
