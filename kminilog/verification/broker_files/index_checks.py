@@ -16,6 +16,7 @@ are one finding, at the first of them, which stands for all.
 Source: Kafka: LogSegment.append, OffsetIndex, TimeIndex, AbortedTxn.
 """
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -79,8 +80,9 @@ class OffsetIndexCheck:
         self._next = 0
         self._of_sets: list[tuple[int, int]] = []  # number and offset, of entries still unjudged
         self._last_position = 0
-        self._taken: list[int] = []  # bytes from an entry to the next one
-        self._passed: list[tuple[int, int]] = []  # to the last batch in front of it; its number
+        self._least: int | None = None  # bytes from an entry to the next one
+        # From the entry in front to the last batch without one, by the number of the entry.
+        self._passed = array("q", bytes(8 * (self.count + 1)))
         self.next_position = self._position()
 
     def tell(self, position: int, base_offset: int, last_offset: int, before: int) -> bool:
@@ -100,8 +102,9 @@ class OffsetIndexCheck:
         elif offset < last_offset:
             self._note(number, offset, self._other(base_offset, last_offset))
         if self._last_position >= 0:
-            self._taken.append(position - self._last_position)
-            self._passed.append((before - self._last_position, number))
+            taken = position - self._last_position
+            self._least = min(taken, self._least or taken)
+            self._passed[number] = before - self._last_position
         self._last_position = position
         self._advance()
         return True
@@ -148,10 +151,10 @@ class OffsetIndexCheck:
             detail = f"{self.padding_bytes} bytes of zeros: only the last segment has any"
             at = self.count * _ENTRY_BYTES
             self._faults.add(SegmentIndexFault(BrokerFault.INDEX_ORDER, detail, None, at))
-        least = min(self._taken, default=_USUAL_INTERVAL_BYTES + 1)
+        least = self._least or _USUAL_INTERVAL_BYTES + 1
         if self._last_position >= 0:
-            self._passed.append((last_batch - self._last_position, self.count))
-        for distance, number in self._passed:
+            self._passed[self.count] = last_batch - self._last_position
+        for number, distance in enumerate(self._passed):
             if distance >= least:
                 detail = f"no entry for {distance} bytes in front of entry {number}"
                 at = number * _ENTRY_BYTES

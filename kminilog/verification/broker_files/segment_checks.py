@@ -264,7 +264,8 @@ class _SegmentCheck:
     def _take_producer(self, header: BatchHeader, position: int) -> None:
         state = self._state
         if state.producers.begins(header):
-            self._indexes.starts.add(header.base_offset)
+            if self._indexes.aborted:  # else no entry can have it
+                self._indexes.starts.add(header.base_offset)
             place = BatchPlace(self._files.name, header.base_offset, position)
             state.open_places[header.producer_id] = place
         wrong = state.producers.take(header, state.missing_until)

@@ -26,7 +26,7 @@ from kminilog.verification.broker_files.producers import Aborted
 class SegmentIndexes:
     """The indexes of one segment. The batches are told to `offsets` and `times`; raises OSError.
 
-    `starts` takes the first offset of each transaction, `aborted` each that was aborted.
+    `aborted` takes each transaction that was aborted, `starts` the first offset of each later one.
     """
 
     def __init__(self, files: SegmentFiles) -> None:
