@@ -228,7 +228,8 @@ def test_full_verify_compares_the_greatest_timestamp(tmp_path: Path):
 
 def test_full_verify_counts_the_records_in_a_compressed_message(tmp_path: Path):
     writer = PartitionWriter(tmp_path / "broker")
-    writer.path(".log").write_bytes(java("v1-gzip"))
+    wrapper = struct.pack(">q", 3) + java("v1-gzip")[8:]  # the offset of its last message
+    writer.path(".log").write_bytes(wrapper)
     writer.offset = 4
     writer.close(with_epochs=False)
     counts = [judged(writer.log_dir, full=full).partitions[0] for full in (False, True)]
