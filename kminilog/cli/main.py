@@ -139,7 +139,8 @@ class CommandLine(click.Group):
     default=Path("kminilog-data"),
     show_default="./kminilog-data",
     type=DirectoryName(),
-    help="Directory that holds the topics. The environment variable KMINILOG_LOG_DIR sets it, too.",
+    help="Directory that holds the topics, or that of a Kafka broker, which is only read. The "
+    "environment variable KMINILOG_LOG_DIR sets it, too.",
 )
 @click.option(
     "--cluster",
