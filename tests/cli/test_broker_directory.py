@@ -174,7 +174,8 @@ def test_directory_that_nobody_may_write_is_read(kafka: CommandLine) -> None:
 
 def test_ls_lists_segments_and_names_all_else(kafka: CommandLine) -> None:
     shown = kafka.ok("ls").out
-    assert f"mixed-0    {SECOND}  16..33" in shown
+    assert f"mixed-0\n  {FIRST}  0..15 " in shown
+    assert f"mixed-0    {SECOND}  16..33" in kafka.ok("ls", "mixed").out
     assert f"mixed-1.{'0' * 32}-stray: a partition that is not assigned to this broker" in shown
     assert f"big-3/{FIRST}.log.deleted: deleted by the broker" in shown
     (segment,) = json.loads(kafka("ls", "big", "--json").out)
@@ -182,6 +183,19 @@ def test_ls_lists_segments_and_names_all_else(kafka: CommandLine) -> None:
     assert set(segment["files"]) == {
         f"{2**31 + 5:020}{suffix}" for suffix in (".log", ".index", ".timeindex")
     }
+
+
+@pytest.mark.parametrize("offset", [2**31 + 5, 10**11 - 3])
+def test_ls_table_of_large_offsets_fits_80_columns(tmp_path: Path, offset: int) -> None:
+    """Below the name of its partition, which may be long, a segment is one line."""
+    name = "a-topic-with-quite-a-long-name-12"
+    write_segment(tmp_path / "kafka" / name, offset, at(offset, java("v2-none")))
+    os.truncate(tmp_path / "kafka" / name / f"{segment_name(offset)}.log", 2**30)
+    heads, partition, segment = CommandLine(tmp_path / "kafka").ok("ls").out.splitlines()
+    assert heads.split() == ["segment", "offsets", "messages", "bytes", "entries"]
+    assert partition == name
+    assert segment.split()[1:] == [f"{offset}..{offset + 3}", "4", f"{2**30}", "0"]
+    assert len(segment) <= 80
 
 
 def test_ls_html_is_a_page_of_segments_and_other_files(kafka: CommandLine) -> None:

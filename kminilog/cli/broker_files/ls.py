@@ -12,13 +12,11 @@ from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import Broken, warn_all, width, write_document, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_page
-from kminilog.cli.shared.topic_files import offset_range
+from kminilog.cli.shared.topic_files import SEGMENT_HEADINGS, segment_lines, segment_row
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.pages import render
-from kminilog.text import count, table
-
-HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
+from kminilog.text import count
 
 
 @click.command("ls", epilog=example("kminilog ls orders"))
@@ -58,8 +56,7 @@ def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> 
         write_document(segments)
         warn_all(f"{line}, not read" for line in named)
         return broken.exit_code
-    rows = [_row(segment) for segment in segments]
-    write_lines(table(HEADINGS, rows, width()) if rows else ["no segments"])
+    write_lines(segment_lines(segments, width()))
     if named:
         write_lines(["", "not read:", *(f"  {line}" for line in named)])
     return broken.exit_code
@@ -90,17 +87,6 @@ def _described(place: TopicPartition, segment: SegmentFiles, next_offset: int) -
     }
 
 
-def _row(segment: dict[str, Any]) -> tuple[object, ...]:
-    return (
-        f"{segment['topic']}-{segment['partition']}",
-        segment["name"],
-        offset_range(segment["first_offset"], segment["next_offset"]),
-        segment["message_count"],
-        segment["log_bytes"],
-        segment["index_entries"],
-    )
-
-
 def _said(other: OtherFile) -> str:
     return f"{other.what} ({count(other.size_bytes, 'byte')})" if other.size_bytes else other.what
 
@@ -109,7 +95,7 @@ def _page(path: Path, segments: list[dict[str, Any]], others: list[tuple[str, Ot
     return render(
         "broker_directory.html",
         path=str(path),
-        headings=HEADINGS,
-        rows=[(_row(segment), segment["files"]) for segment in segments],
+        headings=SEGMENT_HEADINGS,
+        rows=[(segment_row(segment), segment["files"]) for segment in segments],
         others=[(place + other.name, other.size_bytes, other.what) for place, other in others],
     )

@@ -13,12 +13,12 @@ import click
 from kminilog.cli.shared.cluster_option import cluster_at, is_cluster, topics_at
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
-from kminilog.cli.shared.output import Broken, warn, width, write_document, write_line, write_lines
+from kminilog.cli.shared.output import Broken, show, warn, width, write_line
 from kminilog.cli.shared.output_files import OutputFile, write_page
 from kminilog.cli.shared.topic_files import (
     describe_partition,
     describe_topic,
-    offset_range,
+    segment_lines,
     warn_of_orphans,
 )
 from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, OffsetOutOfRangeError
@@ -26,11 +26,9 @@ from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.topics import Topic
-from kminilog.text import count, table
+from kminilog.text import count
 from kminilog.verification.partition_checks import check_partition, segment_check
 from kminilog.verification.summaries import readable_in_words
-
-HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 
 
 @click.command("ls", epilog=example("kminilog ls orders"))
@@ -72,7 +70,8 @@ def command(
             write_line(told)
             return broken.exit_code
     segments_of = _of_all_brokers if is_cluster() else _segments
-    _write_segments(segments_of(log_dir, topics, on_gap, broken), as_json)
+    segments = segments_of(log_dir, topics, on_gap, broken)
+    show(segments, as_json, lambda _: segment_lines(segments, width()))
     return broken.exit_code
 
 
@@ -133,27 +132,6 @@ def _of_all_brokers(
                 copy = ({**where, **segment, "broker": broker} for segment in described["segments"])
                 segments += copy
     return segments
-
-
-def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        write_document(segments)
-        return
-    is_of_cluster = any("broker" in segment for segment in segments)
-    rows = [
-        (
-            *([str(segment["broker"])] if is_of_cluster else []),
-            f"{segment['topic']}-{segment['partition']}",
-            segment["name"],
-            offset_range(segment["first_offset"], segment["next_offset"]),
-            segment["message_count"],
-            segment["log_bytes"],
-            segment["index_entries"],
-        )
-        for segment in segments
-    ]
-    headings = ("broker", *HEADINGS) if is_of_cluster else HEADINGS
-    write_lines(table(headings, rows, width()) if rows else ["no segments"])
 
 
 def _write_page(

@@ -5,9 +5,10 @@ The number of messages is computed from offsets, which are contiguous in what km
 segment that retention deletes meanwhile is left out. Source: ours.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +24,11 @@ from kminilog.storage.segment.seen_dialect import seen_dialect
 from kminilog.storage.segment.segment import Segment
 from kminilog.storage.segment.whole_messages import format_name, whole_messages
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
+from kminilog.text import columns, table, table_rows
 
+SEGMENT_HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 _SHOWN_ORPHANS = 5
+_INDENT = "  "
 
 
 OnBroken = Callable[[Exception], object]
@@ -160,6 +164,46 @@ def offset_range(first_offset: int, next_offset: int) -> str:
     ('0..9', '7..7', 'none')
     """
     return f"{first_offset}..{next_offset - 1}" if next_offset > first_offset else "none"
+
+
+def segment_row(segment: dict[str, Any]) -> tuple[object, ...]:
+    """Return a segment, as `ls --json` has it, as a row under SEGMENT_HEADINGS."""
+    return (
+        f"{segment['topic']}-{segment['partition']}",
+        segment["name"],
+        offset_range(segment["first_offset"], segment["next_offset"]),
+        segment["message_count"],
+        segment["log_bytes"],
+        segment["index_entries"],
+    )
+
+
+def segment_lines(segments: Sequence[dict[str, Any]], fit: int) -> list[str]:
+    """Return the table of such segments; in a cluster each has its `broker`, too.
+
+    If the table is wider than `fit` columns, the partition is no column: its name stands on a line
+    of its own above its segments.
+    """
+    if not segments:
+        return ["no segments"]
+    of_cluster = "broker" in segments[0]
+    headings = ("broker", *SEGMENT_HEADINGS) if of_cluster else SEGMENT_HEADINGS
+    rows = [
+        (str(one["broker"]), *segment_row(one)) if of_cluster else segment_row(one)
+        for one in segments
+    ]
+    lines = table(headings, rows, None)
+    if all(columns(line) <= fit for line in lines):
+        return lines
+    slot = headings.index("partition")
+    others = [row[:slot] + row[slot + 1 :] for row in rows]
+    left = headings[:slot] + headings[slot + 1 :]
+    heads, *blocks = table_rows(left, others, fit - len(_INDENT))
+    lines = [_INDENT + line for line in heads]
+    for partition, pairs in groupby(zip(rows, blocks, strict=True), lambda pair: pair[0][slot]):
+        lines.append(str(partition))
+        lines += [_INDENT + line for _, block in pairs for line in block]
+    return lines
 
 
 def partition_of_file(path: Path) -> TopicPartition | None:
