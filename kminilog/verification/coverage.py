@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kminilog.storage.topics import Topic
+from kminilog.text import count
 from kminilog.verification.findings import Aspect
 from kminilog.verification.summaries import PartitionSummary
 
@@ -103,13 +104,14 @@ def _unplaced(
     topic: Topic, summaries: Sequence[PartitionSummary], has_rule: bool, is_named: bool
 ) -> list[Unchecked]:
     """Return what is said of keys of which nobody knows where they belong."""
-    count = sum(summary.unplaced_count for summary in summaries)
-    if topic.partitions == 1 or not (count or not (has_rule or is_named)):
+    unplaced = sum(summary.unplaced_count for summary in summaries)
+    messages = f"{count(unplaced, 'message')} with {'a key' if unplaced == 1 else 'keys'}"
+    if topic.partitions == 1 or not (unplaced or not (has_rule or is_named)):
         return []
     if is_named or topic.has_grown:
-        why = f"of {count} messages with keys nobody knows how many partitions there were"
+        why = f"of {messages} nobody knows how many partitions there were"
         return [Unchecked(Aspect.PLACEMENT, topic.name, why)]
     why = "it is not known what has placed its keys"
     if has_rule:
-        why = f"of {count} messages with keys no job says what has placed them"
+        why = f"of {messages} no job says what has placed them"
     return [Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME")]

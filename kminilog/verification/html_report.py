@@ -66,7 +66,7 @@ def _rendered(
         for row in part.get("segments", ())
     ]
     shown_rows = wrong_first(rows, limits.partitions * _SEGMENTS_OF_EACH, _finding_count)
-    names = results.scope.get("topics", [])
+    names, findings = results.scope.get("topics", []), results.tally.total()
     return render(
         "report.html",
         results=results,
@@ -75,7 +75,7 @@ def _rendered(
         topics=", ".join(names) or "no topic",
         said=headline(results),
         severity=worst(results),
-        tiles=[*totals(results.partitions), (results.tally.total(), "findings")],
+        tiles=[*totals(results.partitions), (findings, noun("finding", findings))],
         made=made,
         sides=(LEFT_SIDE, RIGHT_SIDE),
         equation=results.conservation and equation(results.conservation),

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entry, is_due
 from kminilog.format.names import MAX_OFFSET
-from kminilog.text import agreeing
+from kminilog.text import agreeing, count
 from kminilog.verification.findings import FindingClass
 
 _NO_ENTRY = MAX_OFFSET + 1
@@ -69,8 +69,8 @@ def _slots(entries: bytes) -> tuple[list[int], int]:
     return sorted([*numbers, words.index(0)]) if zeros else numbers, max(zeros - 1, 0)
 
 
-def _nor_more(count: int) -> str:
-    return f", nor {agreeing('do', count)} {count} more" if count else ""
+def _nor_more(number: int) -> str:
+    return f", nor {agreeing('do', number)} {number} more" if number else ""
 
 
 class IndexCheck:
@@ -179,16 +179,17 @@ class IndexCheck:
                 "does not ascend" + _nor_more(out_of_order - 1),
             )
         elif self._torn_bytes:
-            detail = f"the index ends with {self._torn_bytes} bytes that are no entry"
+            rest = count(self._torn_bytes, "byte")
+            detail = f"the index ends with {rest} that {agreeing('are', self._torn_bytes)} no entry"
             torn_at = self._size_bytes - self._torn_bytes
             yield IndexFault(FindingClass.INDEX_ORDER, None, torn_at, detail)
         absent = self._absent_between
         if not (may_lag or self._torn_bytes):
             absent = absent.plus(self._absent_after)
-        count = absent.total - bad_slots - out_of_order
-        if count > 0:
-            detail = f"{count} index entries are missing, the first one for this message"
-            if count == 1:
+        missing = absent.total - bad_slots - out_of_order
+        if missing > 0:
+            detail = f"{missing} index entries are missing, the first one for this message"
+            if missing == 1:
                 detail = "1 index entry is missing, for this message"
             yield IndexFault(FindingClass.INDEX_SPARSE, absent.offset, absent.position, detail)
 

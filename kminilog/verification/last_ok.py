@@ -34,7 +34,7 @@ from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.segment.segment import Segment
 from kminilog.storage.topics import Topic
-from kminilog.text import count
+from kminilog.text import agreeing, count
 from kminilog.verification.summaries import SegmentSummary
 
 VERIFIED_DIR = ".verified"
@@ -240,8 +240,8 @@ def on_trust(partitions: Sequence[LastOk]) -> str:
     read = formatdate(min(last.read_ms for last in partitions) / 1000, usegmt=True)
     where = count(len(partitions), "partition")
     return (
-        f"{messages} messages in {where} are taken on trust: each was read, and ok, at {read} or "
-        f"later; damage since then is not seen, without --since-last it is"
+        f"{count(messages, 'message')} in {where} {agreeing('are', messages)} taken on trust: each "
+        f"was read, and ok, at {read} or later; damage since then is not seen, without --since-last it is"
     )
 
 

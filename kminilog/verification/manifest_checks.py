@@ -149,11 +149,12 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
         offset = staged.first_offset if is_known else None
         found = mismatch(place, manifest.job_id, reason, offset)
         jobs[number if is_known else 0].findings.append(found)
-    count, expected = sum(s.count for s in manifest.partitions), manifest.facts.get("count")
+    held, expected = sum(s.count for s in manifest.partitions), manifest.facts.get("count")
     if contradictions:
         return
-    if expected is not None and expected != count:
-        reason = f"it counts {expected} messages, but those of its partitions are {count}"
+    if expected is not None and expected != held:
+        counted = count(expected, "message")
+        reason = f"it counts {counted}, but those of its partitions are {held}"
         place = TopicPartition(topic, UNKNOWN_PARTITION)
         jobs[0].findings.append(mismatch(place, manifest.job_id, reason))
         for partition in jobs:  # an entry without fingerprints may be the one that is wrong
@@ -207,7 +208,7 @@ def _contradiction(staged: StagedPartition, partitions: int) -> str | None:
     counted = [(first, end - first) for first, end in pairwise(_borders(staged))]
     if counted != [(first, count) for first, count, _ in staged.fingerprints]:
         return (
-            f"its fingerprints are not those of {staged.count} messages from offset "
+            f"its fingerprints are not those of {count(staged.count, 'message')} from offset "
             f"{staged.first_offset} on"
         )
     return None

@@ -441,6 +441,7 @@ def test_dump_index_hex_shows_the_bytes_of_each_entry(orders):
 @pytest.mark.parametrize(
     ("tail", "detail"),
     [
+        (bytes(1), "the index ends with 1 byte that is no entry"),
         (bytes(3), "the index ends with 3 bytes that are no entry"),
         (bytes(16), "entry 2, (0, 0), does not ascend"),
         (bytes([0, 0, 0, 6, 0, 0, 0, 128]), "entry 2, (6, 128), does not ascend"),

@@ -89,6 +89,12 @@ def test_page_shows_what_comes_from_another_finding_below_it():
     assert "1 shown where it comes from" in words_of(page)
 
 
+def test_page_counts_one_finding_as_one():
+    found = Finding(FindingClass.BAD_CRC, "orders", 0, "why", NAME, 50, 170)
+    assert "1 finding " in words_of(report_with(found).to_html())
+    assert "2 findings " in words_of(report_with(found, found).to_html())
+
+
 def test_page_of_an_ok_report_says_so_and_has_no_findings():
     tree = tree_of(report_with().to_html())
     assert tree.find(".//header").get("class") == "ok"

@@ -35,6 +35,7 @@ from kminilog.storage.files import open_regular, read_regular
 from kminilog.storage.segment.damage_scan import no_tail, walk
 from kminilog.storage.segment.log_file import message_at
 from kminilog.storage.segment.segment import Segment
+from kminilog.text import agreeing, count
 from kminilog.verification.findings import FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16
@@ -196,7 +197,8 @@ def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
 def _index_fault(start: int, data: bytes) -> str:
     """Return why there is no valid entry, as `verify` says it."""
     if len(data) < ENTRY_SIZE_BYTES:
-        return f"the index ends with {len(data)} bytes that are no entry"
+        rest = count(len(data), "byte")
+        return f"the index ends with {rest} that {agreeing('are', len(data))} no entry"
     return f"entry {start // ENTRY_SIZE_BYTES}, {tuple(decode_entry(data))}, does not ascend"
 
 
