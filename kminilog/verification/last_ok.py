@@ -241,7 +241,8 @@ def on_trust(partitions: Sequence[LastOk]) -> str:
     where = count(len(partitions), "partition")
     return (
         f"{count(messages, 'message')} in {where} {agreeing('are', messages)} taken on trust: each "
-        f"was read, and ok, at {read} or later; damage since then is not seen, without --since-last it is"
+        f"was read, and ok, at {read} or later; damage since then is not seen, without "
+        "--since-last it is"
     )
 
 

@@ -17,7 +17,9 @@ def test_dump_of_a_later_format_names_it(kminilog, tmp_path, front, magic, diale
     log.write_bytes(front + later_message(magic, 0, b"value"))
     run = kminilog("dump", log, "--dialect", dialect)
     assert_one_line(run, 2, f"at byte {len(front)} stands a ")
-    assert f"format v{magic}; kminilog reads only format v0" in run.err
+    assert f"format v{magic}; here only format v0 is read; `kminilog dump {log}`" in run.err
+    told = kminilog("dump", log, "--json").records
+    assert [(one["valid"], one.get("magic")) for one in told][-1] == (True, magic)
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
@@ -59,4 +61,4 @@ def test_damage_that_is_whole_in_a_later_format_has_no_v0_fields(kminilog, tmp_p
 def test_step_record_of_a_later_format_names_it(kminilog, tmp_path, magic):
     log = tmp_path / f"{0:020d}.log"
     log.write_bytes(later_message(magic, 0, b"value"))
-    assert_one_line(kminilog("step", "record", log), 2, f"format v{magic}; kminilog reads only")
+    assert_one_line(kminilog("step", "record", log), 2, f"format v{magic}; here only")

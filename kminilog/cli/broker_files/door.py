@@ -16,9 +16,10 @@ import click
 
 from kminilog.broker_files.directory import broker_directory_of, is_broker_directory
 from kminilog.broker_files.untouched import read_untouched
+from kminilog.cli.shared.topic_files import partition_of_file
 from kminilog.errors import LogDirError
 from kminilog.format.names import LOG_SUFFIX
-from kminilog.storage.topics import TOPIC_SUFFIX
+from kminilog.storage.segment.whole_messages import is_later, whole_messages
 
 READING = ("ls", "find", "dump", "consume", "verify")
 WRITING = ("topic", "produce", "recover", "retain", "compact", "ingest", "group")
@@ -48,13 +49,18 @@ def command_for(ctx: click.Context, name: str | None, words: Sequence[str]) -> c
 
 
 def _is_brokers_file(path: Path) -> bool:
-    """Tell if a broker wrote this file: by its directory, its ending, or the magic in it."""
+    """Tell if a broker wrote this file: by its directory, its ending, or the magic in it.
+
+    Rubbish may stand in front of the first message.
+    """
     if broker_directory_of(path) or path.suffix in _ONLY_BROKERS_FILES:
         return True
-    settings = path.absolute().parent.name.rpartition("-")[0] + TOPIC_SUFFIX
-    if path.suffix != LOG_SUFFIX or (path.absolute().parents[1] / settings).exists():
+    if path.suffix != LOG_SUFFIX or partition_of_file(path):
         return False
-    return read_untouched(path, _MAGIC_AT + 1)[_MAGIC_AT:] in (b"\1", b"\2")
+    if read_untouched(path, _MAGIC_AT + 1)[_MAGIC_AT:] in (b"\1", b"\2"):
+        return True
+    _, whole = next(whole_messages(path), (0, None))
+    return whole is not None and is_later(whole.magic)
 
 
 def _refusal(name: str | None, log_dir: Path) -> click.Command:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.output import warn
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, typed
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.log_dir.log_dir import LogDir
@@ -22,7 +22,7 @@ from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.segment.seen_dialect import seen_dialect
 from kminilog.storage.segment.segment import Segment
-from kminilog.storage.segment.whole_messages import format_name, whole_messages
+from kminilog.storage.segment.whole_messages import format_name, is_later, whole_messages
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
 from kminilog.text import columns, table, table_rows
 
@@ -259,5 +259,7 @@ def refuse_later_format(path: Path) -> None:
     """Raise ValueError if the first whole message of a `.log` has a format of a later Kafka."""
     at, whole = next(whole_messages(path), (0, None))
     if whole and (name := format_name(whole)):
-        reads = "kminilog reads only format v0, Kafka's own kafka-dump-log.sh reads this"
-        raise ValueError(f"{path}: at byte {at} stands {name}; {reads}")
+        said = f"{path}: at byte {at} stands {name}; here only format v0 is read"
+        if is_later(whole.magic) and not partition_of_file(path):
+            said += f"; {typed('dump', path)}, without --dialect and --format, reads it"
+        raise ValueError(said)

@@ -63,6 +63,11 @@ def decode_any(data: bytes, position: int = 0) -> Outcome:
     return Message(offset, len(frame) - SIZE_END, crc, magic, attributes, None, None)
 
 
+def is_later(magic: int) -> bool:
+    """Tell if this is the magic of a later format of Kafka."""
+    return magic in LATER_FORMATS
+
+
 def is_batch(magic: int) -> bool:
     """Tell if what has this magic is a batch: it holds messages."""
     return magic in LATER_FORMATS and LATER_FORMATS[magic].is_batch
