@@ -9,6 +9,7 @@ because the topic does not know its partitioner. Source: ours.
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import click
 from click.core import augment_usage_errors
 
 from kminilog.cli.shared.cluster_option import broker_of, topics_at
+from kminilog.cli.shared.found_places import place_lines, probes_json
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.message_fields import key_and_value, message_json
 from kminilog.cli.shared.options import (
@@ -39,17 +41,15 @@ from kminilog.cli.shared.output import (
 from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kminilog.explain.find_offset import Search, of_search
 from kminilog.explain.text import render_text
-from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.partition.log_ends import RecordedEnds
 from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.partition.reader import PartitionReader
-from kminilog.storage.segment.lookup import ENTRIES, NAMES
 from kminilog.storage.segment.search import Found
-from kminilog.text import Span, StyledText, columns, count, shown
+from kminilog.text import count, shown
 
 _READ_BYTES = 2**20
-_INDENT = "    "
 
 
 @click.command(
@@ -116,24 +116,13 @@ def _find_offset(
 
 def found_json(search: Search, found: Found) -> dict[str, Any]:
     """Return what `find --json` prints."""
-    reader, trace = search.reader, search.trace
-    segment = found.segment
-    entry = found.index_entry
-    entries_probed = trace.probes(ENTRIES)
+    reader, segment = search.reader, found.segment
     return {
         "topic": reader.topic_partition.topic,
         "partition": reader.topic_partition.partition,
         "offset": search.offset,
         "segment": segment.name,
-        "segments_probed": [segment_name(probe.value) for probe in trace.probes(NAMES)],
-        "index_entry": entry
-        and {
-            "offset": segment.base_offset + entry.relative_offset,
-            "position": entry.position,
-            "relative_offset": entry.relative_offset,
-        },
-        "index_probes": len(entries_probed),
-        "index_offsets_probed": [segment.base_offset + probe.value for probe in entries_probed],
+        **probes_json(search.trace, segment.base_offset, found.index_entry),
         "scanned_messages": found.scanned_messages,
         "scanned_bytes": found.scanned_bytes,
         "position": found.position,
@@ -183,20 +172,10 @@ def found_lines(partition: TopicPartition, found: Found, broker: int | None) -> 
 
     In two lines, key and value are cut where they do not fit.
     """
-    message = found.message
     at = partition if broker is None else f"broker-{broker}/{partition}"
-    place = (
-        f"{at}/{found.segment.log_path.name}, ",
-        Span(f"offset {message.offset}", "offset"),
-        f", byte {found.position}:",
-    )
-    line = StyledText(*place, " ", *key_and_value(message, width()))
-    if columns(line) <= width():
-        return [line]
-    return [
-        StyledText(*place),
-        StyledText(_INDENT, *key_and_value(message, width() - len(_INDENT))),
-    ]
+    log = f"{at}/{found.segment.log_path.name}"
+    parts_of = partial(key_and_value, found.message)
+    return place_lines(log, found.message.offset, found.position, parts_of)
 
 
 def _matches(reader: PartitionReader, key: bytes) -> Iterator[tuple[int, bool]]:

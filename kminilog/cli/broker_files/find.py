@@ -1,6 +1,7 @@
 """`find` in a Kafka broker's log directory: one record, by its offset or by a time."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.partition import BrokerPartition, FoundRecord, StoredRecord
 from kminilog.cli.broker_files.fields import no_gaps_option, record_json, record_parts, time_text
+from kminilog.cli.shared.found_places import place_lines, probes_json
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import (
     NegativeOffset,
@@ -18,14 +20,12 @@ from kminilog.cli.shared.options import (
     to_offset,
     to_topic_partition,
 )
-from kminilog.cli.shared.output import show, warn, width, write_lines, write_record
+from kminilog.cli.shared.output import show, warn, write_lines, write_record
 from kminilog.explain.recorded_search import Trace
-from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
-from kminilog.storage.segment.lookup import ENTRIES, NAMES
-from kminilog.text import Span, StyledText, columns, count, shown
+from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.text import count, shown
 
 _NONE_FOUND = 1
-_INDENT = "    "
 
 
 def to_time(text: str) -> int:
@@ -118,32 +118,20 @@ def _find_key(broker: BrokerDirectory, where: str, key: bytes, as_json: bool) ->
 
 def _found_json(partition: TopicPartition, found: FoundRecord, trace: Trace) -> dict[str, Any]:
     segment, batch, record = found.stored
-    entry, time_entry = found.index_entry, found.time_entry
-    entries_probed = trace.probes(ENTRIES)
-    of_time = {
-        "time_index_entry": time_entry
-        and {
-            "timestamp": time_entry.timestamp,
-            "offset": segment.base_offset + time_entry.relative_offset,
-        }
-    }
+    time_entry = found.time_entry
     return {
         **partition._asdict(),
         "offset": record.offset,
         "segment": segment.name,
-        "segments_probed": [segment_name(probe.value) for probe in trace.probes(NAMES)],
-        "index_entry": entry
-        and {
-            "offset": segment.base_offset + entry.relative_offset,
-            "position": entry.position,
-            "relative_offset": entry.relative_offset,
-        },
-        "index_probes": len(entries_probed),
-        "index_offsets_probed": [segment.base_offset + probe.value for probe in entries_probed],
+        **probes_json(trace, segment.base_offset, found.index_entry),
         "scanned_messages": found.scanned_batches,
         "scanned_bytes": found.scanned_bytes,
         "position": batch.position,
-        **of_time,
+        "time_index_entry": time_entry
+        and {
+            "timestamp": time_entry.timestamp,
+            "offset": segment.base_offset + time_entry.relative_offset,
+        },
         "message": record_json(batch, record),
     }
 
@@ -151,15 +139,6 @@ def _found_json(partition: TopicPartition, found: FoundRecord, trace: Trace) -> 
 def found_lines(partition: TopicPartition, stored: StoredRecord) -> list[str]:
     """Return the place of a record and the record: as one line, or as two if it is long."""
     segment, batch, record = stored
-    place = (
-        f"{partition}/{segment.log_path.name}, ",
-        Span(f"offset {record.offset}", "offset"),
-        f", byte {batch.position}:",
-    )
-    line = StyledText(*place, " ", *record_parts(batch, record, width()))
-    if columns(line) <= width():
-        return [line]
-    return [
-        StyledText(*place),
-        StyledText(_INDENT, *record_parts(batch, record, width() - len(_INDENT))),
-    ]
+    log = f"{partition}/{segment.log_path.name}"
+    parts_of = partial(record_parts, batch, record)
+    return place_lines(log, record.offset, batch.position, parts_of)
