@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import augment_usage_errors
 
 from kminilog.cli.shared.cluster_option import broker_of, topics_at
 from kminilog.cli.shared.found_places import place_lines, probes_json
@@ -27,7 +26,7 @@ from kminilog.cli.shared.options import (
     json_option,
     key_option,
     to_offset,
-    to_topic_partition,
+    topic_partition_of,
 )
 from kminilog.cli.shared.output import (
     Broken,
@@ -85,8 +84,7 @@ def command(
         return find_key(ctx.obj, where, key, on_gap=on_gap, as_json=as_json)
     if offset is None:
         raise click.UsageError("give an OFFSET, or a key with --key")
-    with augment_usage_errors(ctx, ctx.command.params[0]):
-        partition = to_topic_partition(where)
+    partition = topic_partition_of(where)
     reader = topics_at(ctx.obj).reader(partition, on_gap=on_gap)
     _find_offset(reader, offset, broker_of(ctx.obj, partition), is_explained, as_json)
     return 0

@@ -198,6 +198,48 @@ def test_ls_table_of_large_offsets_fits_80_columns(tmp_path: Path, offset: int) 
     assert len(segment) <= 80
 
 
+WRONG = (
+    ("ls nobody", 2, "{path} has no topic nobody; `kminilog ls` shows what is there"),
+    ("ls --html {path}/out.html", 2, "it is in the log dir {path}; name a file elsewhere"),
+    ("find mixed 3", 2, "Invalid value for 'TOPIC-P': 'mixed' names no partition"),
+    ("find mixed-7 3", 2, "{path} has no partition mixed-7; "),
+    ("find mixed-0 99", 1, "offset 99 is out of range; it holds offsets from 1 up to"),
+    ("find mixed-0 -1", 2, "-1 is no offset"),
+    ("find mixed-0", 2, "give an OFFSET, a time with --time, or a key with --key"),
+    ("find mixed-0 --time -5", 2, "'-5' is no time: write milliseconds since 1970"),
+    ("find mixed-0 3 --explain", 2, "no --explain in a Kafka broker's directory: "),
+    ("find mixed --key nobody", 1, 'no record of mixed has the key "nobody"'),
+    ("find nobody --key k", 2, "{path} has no topic nobody; "),
+    ("dump nothing.log", 2, "Invalid value for 'FILE|TOPIC-P': 'nothing.log' is no file, and no "),
+    ("dump {path}/mixed-0", 2, "is no file, and no partition like orders-0; `kminilog ls`"),
+    ("dump mixed-7", 2, "{path} has no partition mixed-7; "),
+    ("dump mixed-0 --at 3", 2, "--at is a byte of one file: name the file"),
+    ("dump mixed-0 --offset 99", 1, "mixed-0: no batch holds offset 99"),
+    ("dump mixed-0 --at 3 --offset 3", 2, "give one of them"),
+    ("consume mixed --until-end --offset 99", 1, "offset 99 is out of range"),
+    (
+        "consume mixed --until-end --format %Q",
+        2,
+        "%Q: the letters are %t %p %o %k %s %K %S %R %T %h",
+    ),
+    ("consume mixed --partition 7", 2, "{path} has no partition mixed-7; "),
+    ("consume --pattern x.*", 2, "no topic matches 'x.*'"),
+    ("consume mixed --group g", 2, "a group commits offsets, and nothing is written"),
+    ("consume mixed --streams 2", 2, "no --streams in a Kafka broker's directory: "),
+    ("verify nobody", 2, "{path} has no topic nobody; "),
+    ("verify --engine spark", 2, "{path} is a Kafka broker's: no --engine spark, this process "),
+    ("verify --against x", 2, "no --against, a broker's files are compared with no source"),
+    ("verify --same-places", 2, "no option about a source, a broker's files are compared with no"),
+)
+
+
+@pytest.mark.parametrize(("line", "code", "said"), WRONG)
+def test_wrong_input_is_told_in_one_line(kafka: CommandLine, line: str, code: int, said: str):
+    run = kafka(*words(line, kafka))
+    assert_one_line(run, code, said.format(path=kafka.log_dir))
+    assert run.out == ""
+
+
 def test_ls_html_is_a_page_of_segments_and_other_files(kafka: CommandLine) -> None:
     out = kafka.log_dir.parent / "out.html"
     kafka.ok("ls", "--html", out)

@@ -17,7 +17,12 @@ from click.core import ParameterSource
 
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.partition import BrokerPartition, CommittedRecords, StoredRecord
-from kminilog.cli.broker_files.fields import no_gaps_option, producer_json, timed_json
+from kminilog.cli.broker_files.fields import (
+    no_gaps_option,
+    producer_json,
+    refused_option,
+    timed_json,
+)
 from kminilog.cli.consume.command import to_start
 from kminilog.cli.consume.record_lines import check_format, format_writer, text_writer
 from kminilog.cli.shared.interrupts import check_interrupt
@@ -95,6 +100,7 @@ def _to_format(text: str) -> str:
 )
 @key_option("Print only records with this key.")
 @click.option("--group", metavar="G", help="Refused: a group writes what it has read.")
+@refused_option("--streams", "streams share what a group assigns, and there is none", metavar="N")
 @click.option("--print-key", is_flag=True, help="Print key, tab and value in place of the value.")
 @click.option(
     "--format",

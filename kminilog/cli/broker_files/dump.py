@@ -33,9 +33,14 @@ from kminilog.broker_files.untouched import read_untouched
 from kminilog.cli.broker_files.fields import batch_json, record_json, record_parts, time_text
 from kminilog.cli.dump.command import entry_lines, message_line
 from kminilog.cli.shared.interrupts import interruptible
-from kminilog.cli.shared.options import example, json_option, to_topic_partition
+from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn, width, write_line, write_lines, write_record
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file
+from kminilog.format.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    parse_segment_file,
+    parse_topic_partition,
+)
 from kminilog.text import BAD, DOUBTFUL, QUIET, Span, StyledText, count, shown
 
 _NO_SUCH_PLACE = 1
@@ -119,7 +124,10 @@ def command(
         raise click.UsageError("--at and --offset both name a place: give one of them")
     files = [Path(where)]
     if not files[0].is_file():
-        partition = to_topic_partition(where)
+        partition = parse_topic_partition(where)
+        if partition is None:
+            told = "is no file, and no partition like orders-0; `kminilog ls` lists the segments"
+            raise click.BadParameter(f"{where!r} {told}", param_hint="'FILE|TOPIC-P'")
         files = [one.log_path for one in BrokerDirectory(path).files_of(partition).segments]
         if at is not None:
             raise click.UsageError("--at is a byte of one file: name the file")

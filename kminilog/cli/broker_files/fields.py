@@ -4,8 +4,9 @@ The fields that `dump` and `consume` have for format v0 keep their names; those 
 formats have are added. A timestamp that format v0 does not store is null.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -21,7 +22,20 @@ from kminilog.text import Span, shown
 no_gaps_option = click.option(
     "--allow-gaps", is_flag=True, expose_value=False, help="Changes nothing: no gap is damage here."
 )
+Command = TypeVar("Command", bound=Callable[..., Any])
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def refused_option(flag: str, why: str, **options: Any) -> Callable[[Command], Command]:
+    """Return an option that the command of the same name has elsewhere; it is refused here."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: object) -> None:
+        if value:
+            raise click.UsageError(f"no {flag} in a Kafka broker's directory: {why}")
+
+    return click.option(
+        flag, hidden=True, expose_value=False, callback=refuse, **(options or {"is_flag": True})
+    )
 
 
 def time_text(timestamp: int) -> str:

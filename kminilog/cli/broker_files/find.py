@@ -9,7 +9,13 @@ import click
 
 from kminilog.broker_files.directory import BrokerDirectory
 from kminilog.broker_files.partition import BrokerPartition, FoundRecord, StoredRecord
-from kminilog.cli.broker_files.fields import no_gaps_option, record_json, record_parts, time_text
+from kminilog.cli.broker_files.fields import (
+    no_gaps_option,
+    record_json,
+    record_parts,
+    refused_option,
+    time_text,
+)
 from kminilog.cli.shared.found_places import place_lines, probes_json
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import (
@@ -18,7 +24,7 @@ from kminilog.cli.shared.options import (
     json_option,
     key_option,
     to_offset,
-    to_topic_partition,
+    topic_partition_of,
 )
 from kminilog.cli.shared.output import show, warn, write_lines, write_record
 from kminilog.explain.recorded_search import Trace
@@ -52,6 +58,7 @@ def to_time(text: str) -> int:
     help="Find the first record with this timestamp or a later one.",
 )
 @key_option("Find all records with this key, by reading all; TOPIC-P may be a whole topic.")
+@refused_option("--explain", "its steps are those of a search in messages of format v0")
 @no_gaps_option
 @json_option
 @click.pass_obj
@@ -72,7 +79,7 @@ def command(
     broker = BrokerDirectory(path)
     if key is not None:
         return _find_key(broker, where, key, as_json)
-    partition = to_topic_partition(where)
+    partition = topic_partition_of(where)
     reader, trace = BrokerPartition(broker, partition), Trace()
     if timestamp is None:
         found: FoundRecord | None = reader.find(offset or 0, trace)

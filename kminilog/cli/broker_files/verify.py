@@ -12,6 +12,7 @@ import click
 from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import failures_told, width, write_document, write_lines
 from kminilog.cli.shared.progress import working
+from kminilog.cli.shared.source_options import is_reading_asked
 from kminilog.cli.verify.command import SourcesTogether
 from kminilog.cli.verify.command import command as verify
 from kminilog.cli.verify.saving import save_report
@@ -50,8 +51,12 @@ def _verify(
         if others.get(name):
             option = "--" + name.replace("_", "-")
             raise click.UsageError(f"{log_dir_path} is a Kafka broker's: no {option}, {why}")
+    if is_reading_asked(**{name: others[name] for name in others.keys() - _REFUSED}):
+        why = f"no option about a source, {_REFUSED['against']}"
+        raise click.UsageError(f"{log_dir_path} is a Kafka broker's: {why}")
     if engine == "spark":
-        raise click.UsageError(f"{log_dir_path} is a Kafka broker's: {_REFUSED['master']}")
+        why = f"no --engine spark, {_REFUSED['master']}"
+        raise click.UsageError(f"{log_dir_path} is a Kafka broker's: {why}")
     from kminilog.verification.account.findings_file import every_finding
 
     with (

@@ -98,15 +98,16 @@ def _parts(text: str, shown: Callable[[bytes | None], bytes], more: Letters) -> 
         elif letter in letters:
             parts.append(letters[letter])
         else:
-            _refuse(token[0], letter)
+            _refuse(token[0], letter, letters)
     return parts
 
 
-def _refuse(token: str, letter: str) -> NoReturn:
+def _refuse(token: str, letter: str, letters: Letters) -> NoReturn:
     if letter in _NOT_STORED:
         what = _NOT_STORED[letter]
         raise ValueError(f"{token}: messages have no {what} in this format (version 0)")
-    raise ValueError(f"{token}: the letters are %t %p %o %k %s %K %S %R, and %% is a percent sign")
+    known = " ".join(f"%{one}" for one in letters)
+    raise ValueError(f"{token}: the letters are {known}, and %% is a percent sign")
 
 
 def _same(data: bytes, record: ConsumerRecord) -> bytes:

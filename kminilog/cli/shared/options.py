@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
+from click.core import ParameterSource, augment_usage_errors
 
 from kminilog.cli.shared.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
@@ -77,6 +77,16 @@ def to_topic_partition(text: str) -> TopicPartition:
             f"{text!r} names no partition: write TOPIC-PARTITION, like orders-0"
         )
     return found
+
+
+def topic_partition_of(text: str) -> TopicPartition:
+    """Return the partition that the first argument of the command at hand names.
+
+    It is for an argument that may be something else, too. A usage error names the argument.
+    """
+    ctx = click.get_current_context()
+    with augment_usage_errors(ctx, ctx.command.params[0]):
+        return to_topic_partition(text)
 
 
 def to_offset(text: str) -> int:
@@ -190,7 +200,7 @@ class NegativeOffset(click.Command):
         numbers = [
             place
             for place, word in enumerate(args)
-            if re.fullmatch(r"-[0-9]+", word) and before[place] != "--key"
+            if re.fullmatch(r"-[0-9]+", word) and before[place] not in ("--key", "--time")
         ]
         if numbers and "--" not in args:
             others = [word for place, word in enumerate(args) if place not in numbers]
