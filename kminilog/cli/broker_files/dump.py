@@ -31,7 +31,13 @@ from kminilog.broker_files.message_set import LegacyMessage
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record, RecordOutcome
 from kminilog.broker_files.untouched import read_untouched
 from kminilog.cli.broker_files.fields import batch_json, record_json, record_parts, time_text
-from kminilog.cli.dump.command import entry_lines, message_line
+from kminilog.cli.dump.command import (
+    codec_part,
+    damage_parts,
+    entry_lines,
+    header_parts,
+    message_line,
+)
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn, width, write_line, write_lines, write_record
@@ -41,7 +47,7 @@ from kminilog.format.names import (
     parse_segment_file,
     parse_topic_partition,
 )
-from kminilog.text import BAD, DOUBTFUL, QUIET, Span, StyledText, count, shown
+from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count, shown
 
 _NO_SUCH_PLACE = 1
 _CODES: dict[type, int] = {CorruptRecord: 1, NotChecked: 2}
@@ -157,10 +163,11 @@ def _write(
 ) -> int:
     """Write a batch, its records if there is a limit on their bytes, or damage; return the code."""
     if isinstance(each, DamagedBytes):
-        write_record(_damage_json(each)) if as_json else write_line(_damage(each))
+        found = _damage_json(each)
+        write_record(found) if as_json else write_line(_damage_line(found))
         return 1
     if not as_json:
-        write_line(batch_line(each))
+        write_line(batch_line(batch_json(each)))
         write_lines(_hex_lines(each) if as_hex else ())
     elif not deep:
         write_record(batch_json(each) | ({"hex": each.data.hex()} if as_hex else {}))
@@ -195,37 +202,26 @@ def _record_line(batch: RecordBatch, record: RecordOutcome) -> StyledText:
     return StyledText(_INDENT, Span(where, "offset"), ", ", *record_parts(batch, record, room))
 
 
-def batch_line(batch: RecordBatch) -> StyledText:
-    """Return a batch as one line; a message of format v0 as `dump` writes it elsewhere."""
-    header = batch.fields
-    if isinstance(header, LegacyMessage):
-        time = f", {time_text(header.timestamp)}" if header.magic else ""
-        return StyledText(*message_line(batch_json(batch)).parts, time)
+def batch_line(batch: dict[str, Any]) -> StyledText:
+    """Return a batch, given as JSON, as one line; a message as `dump` writes it elsewhere."""
+    if "base_offset" not in batch:
+        time = f", {time_text(batch['timestamp'])}" if "timestamp" in batch else ""
+        return StyledText(*message_line(batch).parts, time)
     of_producer = (
-        f", producer {header.producer_id} epoch {header.producer_epoch} "
-        f"sequence {header.base_sequence}"
+        f", producer {batch['producer_id']} epoch {batch['producer_epoch']} "
+        f"sequence {batch['base_sequence']}"
     )
-    said = [
-        count(header.record_count, "record"),
-        f"{header.timestamp_type} up to {time_text(header.max_timestamp)}",
-        f"leader epoch {header.partition_leader_epoch}",
-    ]
     return StyledText(
-        Span(f"offsets {header.base_offset}..{batch.last_offset}", "offset"),
-        f", byte {batch.position}: ",
-        Span(f"size {header.length}", "size"),
-        ", ",
-        Span(f"crc {header.crc:08x}", "crc"),
-        ", ",
-        Span(f"magic {header.magic}", "magic"),
-        ", ",
-        Span(f"attributes {header.attributes}", "attributes"),
-        ", ",
-        ", ".join(said),
-        of_producer if header.producer_id >= 0 else "",
-        ", transactional" if header.is_transactional else "",
-        ", control" if header.is_control else "",
-        Span(f", compressed with {batch.codec}" if batch.codec != "none" else "", QUIET),
+        Span(f"offsets {batch['base_offset']}..{batch['last_offset']}", "offset"),
+        f", byte {batch['position']}: ",
+        *header_parts(batch),
+        f"{count(batch['count'], 'record')}, ",
+        f"{batch['timestamp_type']} up to {time_text(batch['max_timestamp'])}, ",
+        f"leader epoch {batch['leader_epoch']}",
+        of_producer if batch["producer_id"] >= 0 else "",
+        ", transactional" if batch["transactional"] else "",
+        ", control" if batch["control"] else "",
+        codec_part(batch),
     )
 
 
@@ -256,11 +252,8 @@ def _damage_json(damage: DamagedBytes) -> dict[str, Any]:
     }
 
 
-def _damage(damage: DamagedBytes) -> StyledText:
-    fault, detail = _fault(damage)
-    said = Span(f"DAMAGED, {fault}: {detail}", BAD)
-    left_out = count(damage.end - damage.position, "byte")
-    return StyledText(f"byte {damage.position}: ", said, f"; {left_out} left out")
+def _damage_line(damage: dict[str, Any]) -> StyledText:
+    return StyledText(f"byte {damage['position']}: ", *damage_parts(damage))
 
 
 def _fault(damage: DamagedBytes) -> tuple[str, str]:

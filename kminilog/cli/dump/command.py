@@ -283,8 +283,7 @@ def _bytes(data: bytes, lines: Iterable[str]) -> Iterator[str]:
 
 def _entry(record: dict[str, Any]) -> Iterator[str]:
     if record["offset"] is None:
-        damage = Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD)
-        yield StyledText(damage, f"; {count(record['skipped_bytes'], 'byte')} left out")
+        yield StyledText(*damage_parts(record))
         return
     offset, position, relative = record["offset"], record["position"], record["relative_offset"]
     where = Span(f"offset {offset}", "offset")
@@ -305,32 +304,43 @@ def _entry(record: dict[str, Any]) -> Iterator[str]:
 def message_line(record: dict[str, Any]) -> StyledText:
     """Return a message, given as JSON, in one line, without key and value."""
     inside = ", inside a compressed one" if record.get("deep") else ""
-    codec = f", compressed with {record['codec']}" if record["codec"] != "none" else ""
     return StyledText(
         Span(f"offset {record['offset']}", "offset"),
         f", byte {record['position']}{inside}: ",
-        Span(f"size {record['size']}", "size"),
-        ", ",
-        Span(f"crc {record['crc']:08x}", "crc"),
-        ", ",
-        Span(f"magic {record['magic']}", "magic"),
-        ", ",
-        Span(f"attributes {record['attributes']}", "attributes"),
-        ", ",
+        *header_parts(record),
         Span(f"key {_size(record['key_size'])}", "key"),
         ", ",
         Span(f"value {_size(record['value_size'])}", "value"),
-        Span(codec, QUIET),
+        codec_part(record),
     )
+
+
+def header_parts(record: dict[str, Any]) -> Iterator[Span | str]:
+    """Yield the fields in front of what a message, or a batch, holds: its JSON has them all."""
+    for field, said in (
+        ("size", record["size"]),
+        ("crc", f"{record['crc']:08x}"),
+        ("magic", record["magic"]),
+        ("attributes", record["attributes"]),
+    ):
+        yield Span(f"{field} {said}", field)
+        yield ", "
+
+
+def codec_part(record: dict[str, Any]) -> Span:
+    """Return the end of such a line: how a message, or a batch, is compressed."""
+    return Span(f", compressed with {record['codec']}" if record["codec"] != "none" else "", QUIET)
+
+
+def damage_parts(record: dict[str, Any]) -> tuple[Span | str, ...]:
+    """Return what is wrong with some bytes, given as JSON, and how many they are."""
+    damage = Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD)
+    return damage, f"; {count(record['skipped_bytes'], 'byte')} left out"
 
 
 def _damage(record: dict[str, Any]) -> StyledText:
     offset = "?" if record["offset"] is None else record["offset"]
-    return StyledText(
-        f"offset {offset}, byte {record['position']}: ",
-        Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD),
-        f"; {count(record['skipped_bytes'], 'byte')} left out",
-    )
+    return StyledText(f"offset {offset}, byte {record['position']}: ", *damage_parts(record))
 
 
 def _size(number: int) -> str:
