@@ -328,6 +328,27 @@ def test_dump_of_a_place_shows_one_batch(kafka: CommandLine) -> None:
     assert kafka("dump", "mixed-0", "--offset", 99).code == 1
 
 
+def test_dump_of_an_index_shows_the_entry_of_a_place(kafka: CommandLine) -> None:
+    """As `verify` advises it: --at is a byte of the index."""
+    index = kafka.log_dir / "mixed-0" / f"{SECOND}.index"
+    times = index.with_suffix(".timeindex")
+    for asked in ((index, "--at", 8), (index, "--at", 15), (index, "--offset", 31)):
+        assert kafka.ok("dump", *asked).out == "offset 30, byte 638 (relative 14)\n"
+    assert len(kafka.ok("dump", index, "--count", 1).out.splitlines()) == 1
+    assert kafka.ok("dump", index, "--at", 8, "--hex").out.splitlines()[1:] == [
+        "  00000008  00 00 00 0e 00 00 02 7e                          |.......~|"
+    ]
+    (found,) = kafka.ok("dump", times, "--at", 23, "--hex", "--json").records
+    assert (found["index_position"], found["hex"]) == (12, times.read_bytes()[12:24].hex())
+    assert_one_line(kafka("dump", index, "--at", 16), 1, f"{index}: no entry for byte 16")
+    assert_one_line(kafka("dump", index, "--offset", 26), 1, "no entry for offset 26 or below")
+    epochs = index.with_name("leader-epoch-checkpoint")
+    assert_one_line(
+        kafka("dump", epochs, "--at", 3), 2, "--at and --hex are for a .log or an index"
+    )
+    assert_one_line(kafka("dump", epochs, "--offset", 3), 2, "--offset is for .index, .timeindex")
+
+
 def test_dump_hex_shows_the_bytes_by_field(kafka: CommandLine) -> None:
     lines = kafka.ok("dump", "mixed-0", "--offset", 28, "--hex").out.splitlines()
     assert lines[1] == "  00000490  00 00 00 00 00 00 00 1c    base offset 28"

@@ -38,6 +38,7 @@ from kminilog.cli.dump.command import (
     header_parts,
     message_line,
 )
+from kminilog.cli.dump.selection import Selection
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import warn, width, write_line, write_lines, write_record
@@ -60,6 +61,7 @@ _INDEXES: dict[str, tuple[Callable[[bytes], IndexContents[Any]], int]] = {
     ".txnindex": (parse_transaction_index, 34),
 }
 """How the entries of an index are read, and how many bytes each has."""
+_WITH_OFFSETS = (INDEX_SUFFIX, ".timeindex")
 
 
 def _selected(
@@ -88,14 +90,15 @@ def _selected(
     "--offset",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Print only the batch that holds this offset, or the next one.",
+    help="Print only the batch that holds this offset, or the next one; of an index, the entry at "
+    "which the search for it begins.",
 )
 @click.option(
     "--count",
     "most",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Print N batches, from --at or --offset on, or from the beginning.",
+    help="Print N batches or entries, from --at or --offset on, or from the beginning.",
 )
 @click.option("--deep", is_flag=True, help="Print records, with --json in place of batches.")
 @click.option(
@@ -138,7 +141,7 @@ def command(
         if at is not None:
             raise click.UsageError("--at is a byte of one file: name the file")
     elif files[0].suffix != LOG_SUFFIX:
-        return _write_rows(files[0], as_json)
+        return _write_rows(files[0], Selection(at, offset, most), as_json=as_json, as_hex=as_hex)
     walked = _selected(_walk(files), at, offset, most)
     limit_bytes = max_unpacked if deep or print_data else None
     code, is_empty = 0, True
@@ -272,10 +275,25 @@ def _fault(damage: DamagedBytes) -> tuple[str, str]:
 # ---- other files
 
 
-def _write_rows(path: Path, as_json: bool) -> int:
+def _write_rows(path: Path, selection: Selection, *, as_json: bool, as_hex: bool) -> int:
     """Write what stands in a file that is no `.log`; return the exit code."""
-    rows, torn_bytes = _rows(path, read_untouched(path))
-    for row in interruptible(rows):
+    _, entry_bytes = _INDEXES.get(path.suffix, (None, 0))
+    if not entry_bytes and (selection.at is not None or as_hex):
+        raise click.UsageError("--at and --hex are for a .log or an index: name one")
+    if path.suffix not in _WITH_OFFSETS and selection.offset is not None:
+        raise click.UsageError(f"--offset is for {', '.join(_WITH_OFFSETS)} or .log: name one")
+    data = read_untouched(path)
+    rows, torn_bytes = _rows(path, data)
+    chosen = [*selection.entries(iter(rows), entry_bytes)]
+    if selection.is_of_one_place and not chosen:
+        place = f"offset {selection.offset} or below"
+        place = place if selection.at is None else f"byte {selection.at}"
+        warn(f"{path}: no entry for {place}")
+        return _NO_SUCH_PLACE
+    for row in interruptible(chosen):
+        if as_hex:
+            start = row["index_position"]
+            row["hex"] = data[start : start + entry_bytes].hex()
         if as_json:
             write_record(row)
         elif path.suffix == INDEX_SUFFIX:

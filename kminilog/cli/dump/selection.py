@@ -50,11 +50,13 @@ class Selection:
             found = _from_offset(found, dialect, self.offset, first_offset - 1)
         return islice(found, self._limit)
 
-    def entries(self, found: Iterator[Entry]) -> Iterator[Entry]:
+    def entries(
+        self, found: Iterator[Entry], entry_bytes: int = ENTRY_SIZE_BYTES
+    ) -> Iterator[Entry]:
         """Yield those entries of an index that are asked for; damage holds all bytes after it."""
         if self.at is not None:
             at = self.at
-            found = dropwhile(lambda one: _end(one) <= at, found)
+            found = dropwhile(lambda one: _end(one, entry_bytes) <= at, found)
         elif self.offset is not None:
             found = _from_nearest(found, self.offset)
         return islice(found, self._limit)
@@ -108,8 +110,8 @@ def _most_messages(damage: Dumped, dialect: Dialect) -> int:
     return max(1, (damage.end - damage.start) // (SIZE_END + dialect.overhead_bytes))
 
 
-def _end(entry: Entry) -> int:
-    size_bytes: int = entry.get("skipped_bytes", ENTRY_SIZE_BYTES)
+def _end(entry: Entry, entry_bytes: int) -> int:
+    size_bytes: int = entry.get("skipped_bytes", entry_bytes)
     start: int = entry["index_position"]
     return start + size_bytes
 
