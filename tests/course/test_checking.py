@@ -523,6 +523,32 @@ def test_file_may_take_the_librarys_function_beside_the_students(tmp_path, lab, 
     assert told(start_lab(tmp_path, number=lab), id, answers)[0] == PASS
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("lab", "id", "answers"),
+    [
+        (
+            1,
+            "1.1",
+            "from kminilog.format.dialect import KAFKA\n"
+            "from kminilog.format.message import encode\n"
+            + HEADER
+            + "EXPOSE_CHECKSUM = [(encode(KAFKA, 7, b'key', b'value'),)]\n",
+        ),
+        (
+            6,
+            "6.4",
+            (lab_of(6).folder / "right" / "round_robin_own_class.py").read_text()
+            + "import kminilog.partitioners.round_robin as theirs\nFIRST = theirs.RoundRobin()\n",
+        ),
+    ],
+)
+def test_line_of_the_file_that_calls_the_library_is_no_call_of_the_answer(
+    tmp_path, lab, id, answers
+):
+    assert told(start_lab(tmp_path, number=lab), id, answers) == (PASS, None, "")
+
+
 @pytest.mark.parametrize(
     "answers",
     [

@@ -122,6 +122,9 @@ class _Running(threading.local):
 class StudentFunctions:
     """Functions of a student's file that stand in for the library's; the file is loaded once.
 
+    While it is loaded, its own lines may call the library, as for an input to expose: those calls
+    are of the library's functions.
+
     What the student prints goes to stderr: the output of a command stays what it is.
     """
 
@@ -132,6 +135,7 @@ class StudentFunctions:
         self.lab = lab
         self._path = path
         self._module: ModuleType | None = None
+        self._is_loading = False
         self._running = _Running()
 
     def replacements(self) -> Iterator[tuple[str, Replace]]:
@@ -146,9 +150,12 @@ class StudentFunctions:
         def replace(original: Callable[..., Any]) -> Callable[..., Any]:
             @wraps(original)
             def stand_in(*arguments: Any, **named: Any) -> Any:
+                if self._is_loading:
+                    return original(*arguments, **named)
+                answer = getattr(self.module(), name)  # loaded outside the guard
                 self.calls[symbol] += 1
                 with self._guarded(symbol):
-                    given = getattr(self.module(), name)(*arguments, **named)
+                    given = answer(*arguments, **named)
                 return self._items(symbol, given) if isinstance(given, GeneratorType) else given
 
             return stand_in
@@ -165,6 +172,8 @@ class StudentFunctions:
             assert isinstance(original, type)
 
             def make(cls: type, *arguments: Any, **named: Any) -> Any:
+                if self._is_loading:
+                    return original(*arguments, **named)
                 own = getattr(self.module(), original.__name__)
                 return type(own.__name__, (own, *original.__bases__), {})(*arguments, **named)
 
@@ -185,8 +194,12 @@ class StudentFunctions:
         """Return the student's module, loaded with the first use."""
         if self._module is None:
             answers = sys.modules[ANSWERS_MODULE]
-            self._module = load_answers(self._path, print=partial(print, file=sys.stderr))
-            sys.modules[ANSWERS_MODULE] = answers
+            self._is_loading = True
+            try:
+                self._module = load_answers(self._path, print=partial(print, file=sys.stderr))
+            finally:
+                self._is_loading = False
+                sys.modules[ANSWERS_MODULE] = answers
             lend_library_functions(self._module, self.lab, self.symbols)
         return self._module
 
