@@ -234,8 +234,9 @@ def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) 
     others = inside.code + inside.others
     if inside.folders and inside.code:
         found.notices.append(f"{at}: left out, for it is no answers.py: {_listed(inside.code)}")
-    elif others and not inside.folders:
-        found.notices.append(f"{at}: no folder of a lab is there, but {_listed(others)}")
+    elif not (inside.folders or inside.faults):
+        but = f", but {_listed(others)}" if others else "; it is empty"
+        found.notices.append(f"{at}: no folder of a lab is there{but}")
 
 
 def _listed(names: list[str]) -> str:

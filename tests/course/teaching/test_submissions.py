@@ -458,3 +458,9 @@ def test_number_of_a_group_is_not_that_of_a_student(tmp_path):
     start(tmp_path / "in/Red_7_assignsubmission_file_", 1)
     found = read(tmp_path, roster_from_csv("r", b"student,group,id\nxi,Red,8\nyo,,7\n"))
     assert labs(found) == [("xi", 1)]
+
+
+@pytest.mark.parametrize("name", ["ada", "ada/inner"])
+def test_folder_that_is_empty_is_named(tmp_path, name):
+    (tmp_path / "in" / name).mkdir(parents=True)
+    assert read(tmp_path).notices == ["ada: no folder of a lab is there; it is empty"]
