@@ -25,6 +25,7 @@ _HEX = re.compile("[0-9a-f]+")
 _NAME = re.compile(r"\b[A-Za-z_][\w.]{0,59}\b\(?")  # what is longer is a value
 _ERROR = re.compile(r"[\w.]*([Ee]rror|Exception|Exit|Interrupt)")
 _QUOTED = re.compile(r"""(['"])((?:(?!\1).)*)\1""")
+_SLIPS = (NameError, AttributeError, TypeError, ImportError)
 ENDED = "-"
 """What stands for a part that is not there."""
 _CLOSING = "'\")]}"
@@ -188,6 +189,7 @@ class Comparer:
     ) -> None:
         """Go on if `make()` raises `error`; else, or if it raises another one, DifferenceError.
 
+        An error that nobody raises on purpose passes: its own text, and its line, explain it.
         `mistakes` maps codes to values that a misconception gives in place of the refusal.
 
         >>> Comparer().refuses("entry_for(-1)", lambda: 3, ValueError, {"accepts-negative": 3})
@@ -202,6 +204,8 @@ class Comparer:
         except error:
             self.unanswered = ""
             return
+        except _SLIPS:
+            raise
         except Exception as other:
             raise _differs(call, name_of(other), error.__name__, None) from other
         raise _differs(call, as_text(got), error.__name__, _code_of(got, mistakes))

@@ -339,6 +339,15 @@ def test_answer_that_takes_the_librarys_function_fails_by_whatever_way(folder, l
 
 
 @pytest.mark.processes
+def test_slip_where_an_error_is_expected_is_told_with_its_text_and_line(folder):
+    right = (lab_of(1).folder / "right" / "content_match.py").read_text()
+    answers = right.replace("import NullValueError", "import KMiniLogError")
+    status, _, sentence = told(folder, "1.3", answers)
+    assert status == ERROR
+    assert "raised NameError: name 'NullValueError' is not defined" in sentence
+
+
+@pytest.mark.processes
 def test_answer_that_calls_itself_through_a_neighbour_fails_in_the_command(folder):
     answers = (
         "from kminilog.format.dialect import KAFKA\nfrom kminilog.format.message import encode\n"
