@@ -624,7 +624,7 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
     ):
         for given in (names[::-1], frozenset(names)):
             compare.equal(
-                f"{what}:",  # with the function's name there is no room for the two lists
+                what,  # with the function's name there is no room for the two lists
                 lambda given=given, crash=is_after_crash: _brief(
                     leftovers_and_strays(given, is_after_crash=crash)
                 ),
