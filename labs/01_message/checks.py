@@ -81,6 +81,7 @@ def _compare_header(
             "little-endian": pack("<qi", offset, size),
             "size-includes-12": pack(">qi", offset, size + 12),
             "size-skips-crc": pack(">qi", offset, size - 4),
+            "offset-of-4-bytes": pack(">ii", offset & 0x7FFFFFFF, size),
             **mistakes,
         },
     )
@@ -585,6 +586,7 @@ def exercise_10(compare: Comparer, varint: Callable[..., Any]) -> None:
             "zigzag-left-out": unsigned,
             "eight-bits-a-byte": [_signed(_sum(one, 256, 0x7F)) for one in data],
             "top-bit-counted": [_signed(_or(one)) for one in data],
+            "varint-shift-stays": [_signed(_or(one, 0x7F, 0)) for one in data],
             "varint-greatest-first": [_signed(_sum(one[::-1], 128, 0x7F)) for one in data],
             "zigzag-by-half": [-(n // 2) if n % 2 else n // 2 for n in unsigned],
             "zigzag-as-twos-complement": [
@@ -595,6 +597,12 @@ def exercise_10(compare: Comparer, varint: Callable[..., Any]) -> None:
         pairs = [(code, list(zip(made, ends, strict=True))) for code, made in readings.items()]
         firsts = [(_signed(one[0] & 0x7F), start + 1) for one in data]
         pairs.append(("varint-of-one-byte", firsts))
+        pairs.append(
+            (
+                "varint-ends-on-last-byte",
+                [(n, end - 1) for n, end in zip(numbers, ends, strict=True)],
+            )
+        )
         right = list(zip(numbers, ends, strict=True))
         relative = [(number, end - start) for number, end in right]
         if start:
@@ -621,14 +629,16 @@ def _sum(data: bytes, base: int, mask: int) -> int:
     return sum((byte & mask) * base**place for place, byte in enumerate(data))
 
 
-def _or(data: bytes) -> int:
+def _or(data: bytes, mask: int = 0xFF, bits: int = 7) -> int:
     found = 0
     for place, byte in enumerate(data):
-        found |= byte << 7 * place
+        found |= (byte & mask) << bits * place
     return found
 
 
 # ---- 1.11
+
+HEADER_V2 = ">qiibIhiqqqhii"
 
 
 def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
@@ -655,14 +665,20 @@ def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
             )
             for one, data in zip(found, batches, strict=True)
         ]
-        little = [unpack_from("<qiibIhiqqqhii", data) for data in batches]
+        little = [unpack_from("<" + HEADER_V2[1:], data) for data in batches]
+        at_0 = [unpack_from(HEADER_V2, front + data) for data in batches]
         readings = [
             ("delta-as-offset", [(r[0], r[1] - r[0], *r[2:]) for r in right]),
-            ("size-without-12", [(*r[:4], r[4] - 12) for r in right]),
+            ("batch-without-12", [(*r[:4], r[4] - 12) for r in right]),
             (
                 "codec-with-flags",
                 [(*r[:2], h.attributes, *r[3:]) for r, h in zip(right, found, strict=True)],
             ),
+            (
+                "codec-in-upper-byte",
+                [(*r[:2], h.attributes >> 8, *r[3:]) for r, h in zip(right, found, strict=True)],
+            ),
+            ("last-offset-by-count", [(r[0], r[0] + r[3] - 1, *r[2:]) for r in right]),
             ("counts-offsets", [(*r[:3], r[1] - r[0] + 1, r[4]) for r in right]),
             (
                 "little-endian",
@@ -670,6 +686,9 @@ def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
             ),
         ]
         if start:
+            wrong = [(f[0], f[0] + f[6], f[5] & 7, f[12], 12 + f[1]) for f in at_0]
+            readings.append(("batch-at-byte-0", wrong))
+            readings.append(("batch-at-byte-0", [(*w[:4], w[4] + start) for w in wrong]))
             readings.append(("end-without-position", [(*r[:4], r[4] - start) for r in right]))
         compare.all_equal(
             [

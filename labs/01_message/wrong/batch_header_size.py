@@ -1,5 +1,5 @@
 # exercise: 11
-# reason: size-without-12
+# reason: batch-without-12
 from struct import unpack_from
 
 
