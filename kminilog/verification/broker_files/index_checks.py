@@ -306,8 +306,9 @@ def transaction_index_faults(
         if one and entry.producer_id == one.producer_id:
             del expected[entry.last_offset]
         if why := _why_wrong(entry, one, known_starts):
-            first_offset = min(entry.first_offset, one.first_offset or 0 if one else MAX_OFFSET)
-            if any(r.start <= entry.last_offset and first_offset < r.stop for r in lost):
+            known = (one.first_offset or 0, one.last_stable_offset) if one else ()
+            lowest = min(entry.first_offset, entry.last_stable_offset, *known)
+            if any(r.start <= entry.last_offset and lowest < r.stop for r in lost):
                 continue
             at = number * _ABORTED_BYTES
             faults.add(SegmentIndexFault(kind, f"entry {number} {why}", entry.last_offset, at))

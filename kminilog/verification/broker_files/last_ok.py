@@ -117,6 +117,7 @@ def state_to_json(state: LogState) -> dict[str, Any]:
         "gaps": state.further_gaps + len(gaps),
         "missing": state.further_missing + sum(gap.stop - gap.start for gap in gaps),
         "missing_until": state.missing_until,
+        "lost_until": max((one.stop for one in state.lost), default=0),
     }
 
 
@@ -131,7 +132,7 @@ def state_from_json(row: Mapping[str, Any], empty: LogState) -> LogState:
         further_gaps=row["gaps"],
         further_missing=row["missing"],
         missing_until=row["missing_until"],
-        lost=deque([range(row["missing_until"])]),
+        lost=deque([range(row["lost_until"])]),
     )
 
 

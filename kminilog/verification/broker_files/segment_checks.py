@@ -101,7 +101,10 @@ class _SegmentCheck:
         self._is_full = is_full
         self._tally, self._notes = Tally(rest=rest), Tally()
         self._counts = SegmentCounts(files.name)
-        self._expected = files.base_offset if state.next_offset is None else state.next_offset
+        if state.next_offset is None:  # what was in front of the log, nobody knows
+            state.next_offset = files.base_offset
+            state.lose(0, files.base_offset)
+        self._expected = state.next_offset
         self._indexes: SegmentIndexes
         self._greatest = -1  # timestamp so far
         self._last_batch = 0  # its position

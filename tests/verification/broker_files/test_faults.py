@@ -314,6 +314,21 @@ def test_verify_after_retention_explains_the_start(writer: PartitionWriter):
     assert report.partitions[0]["missing_offsets"]["retention"] == start
 
 
+def test_verify_after_retention_of_the_beginning_of_transactions_finds_nothing(tmp_path: Path):
+    """One is aborted later, and so is another one meanwhile: both have entries in the index."""
+    writer = PartitionWriter(tmp_path / "broker", segment_bytes=200)
+    one, other = Producer(8, is_transactional=True), Producer(9, is_transactional=True)
+    one, other = writer.append(producer=one), writer.append(producer=other)
+    one, other = writer.append(producer=one), writer.append(producer=other)
+    writer.end(other, ABORT)
+    writer.end(one, ABORT)
+    writer.close(with_epochs=False)
+    for log in logs(writer)[:2]:
+        for file in writer.directory.glob(f"{log.stem}.*"):
+            file.unlink()
+    assert found(writer.log_dir) == {}
+
+
 @pytest.mark.parametrize("suffix", [".deleted", ".swap"])
 def test_verify_of_a_start_that_the_broker_has_renamed_finds_no_loss(
     writer: PartitionWriter, suffix: str
