@@ -292,7 +292,8 @@ def transaction_index_faults(
 
     It was read before the log, `later_data` after it, because a transaction may end meanwhile.
     `aborted` are the transactions whose marker the segment has. `starts` are the first offsets of
-    all its transactions: the stable offset may be one, if a follower appended several sets at once.
+    those that began after one of them: the stable offset may be one, if a follower appended several
+    sets at once.
     Offsets in `lost` are not there, so nobody knows what began or ended in them.
     """
     faults, kind = _Faults(), BrokerFault.TRANSACTION_INDEX_ENTRY
