@@ -253,6 +253,8 @@ class _SegmentCheck:
         if header.record_count != offsets:
             if 0 <= header.record_count < offsets:
                 counts.thinned_count += 1
+                if not header.record_count:  # a transaction may have begun there
+                    self._state.lose(header.base_offset, header.base_offset + offsets)
             else:
                 detail = f"{header.record_count} records in {offsets} offsets"
                 self._add(BrokerFault.BAD_RECORD_COUNT, detail, header.base_offset, position)

@@ -482,6 +482,18 @@ def test_verify_of_a_compacted_transaction_without_records_finds_none_open(tmp_p
     assert found(writer.log_dir) == {}
 
 
+def test_verify_of_a_transaction_that_began_with_a_compacted_batch_finds_nothing(tmp_path: Path):
+    """It was open when another one was aborted: the index has its first offset."""
+    writer = PartitionWriter(tmp_path / "broker")
+    one, other = Producer(8, is_transactional=True), Producer(9, is_transactional=True)
+    writer.append(0, producer=one, last_delta=4, max_timestamp=1)
+    other = writer.append(producer=other)
+    writer.end(other, ABORT)
+    writer.end(one, COMMIT)
+    writer.close()
+    assert found(writer.log_dir) == {}
+
+
 # ---- indexes
 
 
