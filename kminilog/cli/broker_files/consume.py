@@ -23,14 +23,18 @@ from kminilog.cli.broker_files.fields import (
     refused_option,
     timed_json,
 )
-from kminilog.cli.consume.command import to_start
-from kminilog.cli.consume.record_lines import check_format, format_writer, text_writer
+from kminilog.cli.consume.options import (
+    format_option,
+    line_writer,
+    place_options,
+    print_key_option,
+    raw_option,
+)
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.options import config_option, example, json_option, key_option
 from kminilog.cli.shared.output import flush, is_terminal, warn, write_record
 from kminilog.config import parse_config
-from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
-from kminilog.consumer.interface import ConsumerRecord
+from kminilog.consumer.group_moves import LATEST, offset_of
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.json_fields import bytes_field
@@ -65,52 +69,14 @@ def _headers(consumed: _Consumed) -> bytes:
 _LETTERS = {"T": lambda one: b"%d" % one.stored.record.timestamp, "h": _headers}
 
 
-def _to_format(text: str) -> str:
-    try:
-        return check_format(text, _LETTERS)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
 @click.command("consume", epilog=example("kminilog consume orders --until-end"))
-@click.argument("topic", required=False)
-@click.option(
-    "--pattern", metavar="REGEX", help="Regular expression: read all topics that match wholly."
-)
-@click.option("--partition", type=int, metavar="P", help="Partition to read.  [default: all]")
-@click.option(
-    "--offset",
-    "start",
-    default=EARLIEST,
-    type=to_start,
-    metavar="N|earliest|latest",
-    help="Offset to start at. A number needs --partition, unless the topic has only one.",
-)
-@click.option(
-    "--tail",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Start N offsets before the end of each partition.",
-)
-@click.option(
-    "--until-end", "is_until_end", is_flag=True, help="Stop where the logs end now; do not wait."
-)
-@click.option(
-    "--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after N records."
-)
+@place_options
 @key_option("Print only records with this key.")
 @click.option("--group", metavar="G", help="Refused: a group writes what it has read.")
 @refused_option("--streams", "streams share what a group assigns, and there is none", metavar="N")
-@click.option("--print-key", is_flag=True, help="Print key, tab and value in place of the value.")
-@click.option(
-    "--format",
-    "line_format",
-    metavar="F",
-    type=_to_format,
-    help=r"Print each record in this format: %t topic, %p partition, %o offset, %k key, %s value, "
-    r"%T timestamp, %h headers, \n newline, \t tab; such as '%T %h %s\n'.",
-)
-@click.option("--raw", "is_raw", is_flag=True, help="Print bytes unchanged on a terminal, too.")
+@print_key_option
+@format_option("%T timestamp, %h headers", _LETTERS)
+@raw_option
 @config_option("Setting of the consumer: consumer.timeout.ms.")
 @no_gaps_option
 @json_option
@@ -141,7 +107,13 @@ def command(
         raise click.UsageError(f"{_NO_GROUP}: drop the group")
     if tail is not None and ctx.get_parameter_source("start") is not ParameterSource.DEFAULT:
         raise click.UsageError("--tail and --offset both say where to start: give one of them")
-    write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
+    write = line_writer(
+        line_format,
+        _write_json if as_json else None,
+        print_key=print_key,
+        is_escaping=is_terminal() and not is_raw,
+        more=_LETTERS,
+    )
     broker = BrokerDirectory(ctx.obj)
     readers = [BrokerPartition(broker, one) for one in _chosen(broker, topic, pattern, partition)]
     start = start if tail is None else -tail or LATEST
@@ -249,17 +221,6 @@ def _chosen(
     if not found:
         raise ValueError(f"no topic matches {pattern!r}; `kminilog ls` shows all there are")
     return found
-
-
-def _writer(line_format: str | None, as_json: bool, print_key: bool, *, is_escaping: bool) -> Write:
-    if line_format is not None:
-        if as_json or print_key:
-            raise click.UsageError("--format says all that is printed: no --json, no --print-key")
-        return format_writer(line_format, is_escaping=is_escaping, more=_LETTERS)
-    if as_json:
-        return _write_json
-    write_text = text_writer(has_key=print_key, is_escaping=is_escaping)
-    return lambda consumed: write_text(ConsumerRecord(*consumed[:5]))
 
 
 def _write_json(consumed: _Consumed) -> None:

@@ -9,7 +9,6 @@ the partition reads the rest again. Order holds inside a partition only. A gap i
 gaps are allowed; then stderr has a line for each gap. Source: S3; Kafka: ConsoleConsumer; kcat.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -17,13 +16,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kminilog.cli.consume.record_lines import (
-    WriteRecord,
-    check_format,
-    format_writer,
-    json_writer,
-    text_writer,
+from kminilog.cli.consume.options import (
+    format_option,
+    line_writer,
+    place_options,
+    print_key_option,
+    raw_option,
 )
+from kminilog.cli.consume.record_lines import write_json
 from kminilog.cli.consume.run import ConsumeRun, Wanted
 from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.clusters import source_of, with_leader
@@ -34,7 +34,6 @@ from kminilog.cli.shared.options import (
     example,
     json_option,
     key_option,
-    to_offset,
 )
 from kminilog.cli.shared.output import Broken, is_terminal, warn_all
 from kminilog.clock import Clock
@@ -53,62 +52,11 @@ from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic
 from kminilog.system import SystemClock
 
-_OTHER_WORDS = {
-    "beginning": f"write {EARLIEST}",
-    "end": f"write {LATEST}",
-    "stored": "write --group G: it starts where the group has committed",
-}
 _MOST_STREAMS = 100
 
 
-def to_start(text: str) -> int | str:
-    """Return where to start: an offset, earliest or latest."""
-    if text in (EARLIEST, LATEST):
-        return text
-    if text in _OTHER_WORDS:
-        raise click.BadParameter(f"{text!r}: {_OTHER_WORDS[text]}")
-    if re.fullmatch(r"-[0-9]+", text):  # as with kcat
-        reason = f"{text} is no offset, none is negative: --tail {text[1:]} starts so many "
-        raise click.BadParameter(reason + "messages before the end")
-    return to_offset(text)
-
-
-def _to_format(text: str) -> str:
-    try:
-        return check_format(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
 @click.command("consume", epilog=example("kminilog consume orders --print-key --max-messages 3"))
-@click.argument("topic", required=False)
-@click.option(
-    "--pattern",
-    metavar="REGEX",
-    help="Regular expression: read all topics whose whole name matches.",
-)
-@click.option("--partition", type=int, metavar="P", help="Partition to read.  [default: all]")
-@click.option(
-    "--offset",
-    "start",
-    default=EARLIEST,
-    type=to_start,
-    metavar="N|earliest|latest",
-    help="Offset to start at. A number needs --partition, unless the topic has only one.",
-)
-@click.option(
-    "--tail",
-    "tail_count",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Start N messages before the end of each partition.",
-)
-@click.option(
-    "--until-end", "is_until_end", is_flag=True, help="Stop where the logs end now; do not wait."
-)
-@click.option(
-    "--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after N messages."
-)
+@place_options
 @key_option("Print only messages with this key. All are read: a log has no index of keys.")
 @click.option(
     "--group",
@@ -122,20 +70,9 @@ def _to_format(text: str) -> str:
     metavar="N",
     help="Number of threads that read, each a member of the group.  [default: none, one member]",
 )
-@click.option(
-    "--print-key", is_flag=True, help="Print key, tab and value instead of the value alone."
-)
-@click.option(
-    "--format",
-    "line_format",
-    metavar="F",
-    type=_to_format,
-    help=r"Print each message in this format: %t topic, %p partition, %o offset, %k key, %s value, "
-    r"%K and %S their lengths, \n newline, \t tab; such as '%t-%p %o: %k %s\n'.",
-)
-@click.option(
-    "--raw", "is_raw", is_flag=True, help="Print bytes unchanged on a terminal, too, as in a pipe."
-)
+@print_key_option
+@format_option("%K and %S their lengths")
+@raw_option
 @allow_gaps_option
 @config_option("Setting of the consumer, e.g. consumer.timeout.ms=1000. Repeatable.")
 @json_option
@@ -146,7 +83,7 @@ def command(
     pattern: str | None,
     partition: int | None,
     start: int | str,
-    tail_count: int | None,
+    tail: int | None,
     is_until_end: bool,
     max_messages: int | None,
     key: bytes | None,
@@ -161,9 +98,14 @@ def command(
 ) -> int:
     """Print the messages of TOPIC, and wait for more."""
     is_start_given = ctx.get_parameter_source("start") is not ParameterSource.DEFAULT
-    if tail_count is not None and is_start_given:
+    if tail is not None and is_start_given:
         raise click.UsageError("--tail and --offset both say where to start: give one of them")
-    write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
+    write = line_writer(
+        line_format,
+        write_json if as_json else None,
+        print_key=print_key,
+        is_escaping=is_terminal() and not is_raw,
+    )
     log_dir = topics_at(ctx.obj)
     clock, broken = SystemClock(), Broken()
     open_source = partial(source_of, log_dir, on_gap=on_gap, on_loss=broken.lost)
@@ -178,14 +120,14 @@ def command(
         raise click.UsageError(_STREAMS_NEED_NO_END if group else _STREAMS_NEED_A_GROUP)
     if group is not None:
         check_group(group)
-        if partition is not None or isinstance(start, int) or tail_count is not None:
+        if partition is not None or isinstance(start, int) or tail is not None:
             where = "TOPIC" if topic is None else topic
             where += "" if partition is None else f":{partition}"
             first = typed("group reset", group, options=f"--topic {where} --to N --yes")
             raise click.UsageError(_GROUP_SHARES.format(first))
     if group is None:
-        if tail_count is not None:
-            start = -tail_count or LATEST
+        if tail is not None:
+            start = -tail or LATEST
         partitions = with_leader(log_dir, chosen_partitions(topics, partition))
         if pattern is not None:
             partitions = readable(source, partitions, broken)
@@ -218,16 +160,6 @@ _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
     "no --offset N, no --tail; first {}, then `consume`"
 )
-
-
-def _writer(
-    line_format: str | None, as_json: bool, print_key: bool, *, is_escaping: bool
-) -> WriteRecord:
-    if line_format is not None:
-        if as_json or print_key:
-            raise click.UsageError("--format says all that is printed: no --json, no --print-key")
-        return format_writer(line_format, is_escaping=is_escaping)
-    return json_writer() if as_json else text_writer(has_key=print_key, is_escaping=is_escaping)
 
 
 def _reader(

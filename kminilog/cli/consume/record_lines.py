@@ -15,6 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from kminilog.cli.shared.message_fields import KeyAndValue
 from kminilog.cli.shared.options import unescaped
 from kminilog.cli.shared.output import write_bytes, write_record
 from kminilog.consumer.interface import ConsumerRecord
@@ -28,19 +29,14 @@ Letters = Mapping[str, Part]
 _TOKEN = re.compile(r"%(.?)|([^%]+)", re.DOTALL)
 _NOT_STORED = {"T": "time", "h": "headers"}
 _NULL = b"null"
-_NO_MORE: Letters = MappingProxyType({})
+NO_MORE: Letters = MappingProxyType({})
 
 
-def json_writer() -> WriteRecord:
-    """Return a function that writes a record as one JSON object."""
-    return _write_json
-
-
-def text_writer(*, has_key: bool, is_escaping: bool) -> WriteRecord:
+def text_writer(*, has_key: bool, is_escaping: bool) -> Callable[[KeyAndValue], None]:
     """Return a function that writes the value, or key TAB value, and a newline."""
     shown = _shown(is_escaping)
 
-    def write(record: ConsumerRecord) -> None:
+    def write(record: KeyAndValue) -> None:
         parts = (record.key, record.value) if has_key else (record.value,)
         write_bytes(b"\t".join(map(shown, parts)))
 
@@ -48,7 +44,7 @@ def text_writer(*, has_key: bool, is_escaping: bool) -> WriteRecord:
 
 
 def format_writer(
-    text: str, *, is_escaping: bool, more: Letters = _NO_MORE
+    text: str, *, is_escaping: bool, more: Letters = NO_MORE
 ) -> Callable[[Any], None]:
     """Return a function that writes a record in this format; ValueError for a wrong one.
 
@@ -62,7 +58,7 @@ def format_writer(
     return write
 
 
-def check_format(text: str, more: Letters = _NO_MORE) -> str:
+def check_format(text: str, more: Letters = NO_MORE) -> str:
     r"""Return a format as it is; ValueError if it is none.
 
     >>> check_format("%k: %s\\n")
@@ -127,7 +123,8 @@ def _shown(is_escaping: bool) -> Callable[[bytes | None], bytes]:
     return shown
 
 
-def _write_json(record: ConsumerRecord) -> None:
+def write_json(record: ConsumerRecord) -> None:
+    """Write a record as one JSON object."""
     fields = {**bytes_field("key", record.key), **bytes_field("value", record.value)}
     place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
     write_record({**place, **fields})
