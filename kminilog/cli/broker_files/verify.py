@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from kminilog.cli.shared.options import example
-from kminilog.cli.shared.output import failures_told, width, write_document, write_lines
+from kminilog.cli.shared.output import failures_told
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import is_reading_asked
 from kminilog.cli.verify.command import SourcesTogether
 from kminilog.cli.verify.command import command as verify
-from kminilog.cli.verify.saving import save_report
+from kminilog.cli.verify.saving import save_and_show
 from kminilog.system import SystemClock
 from kminilog.verification.broker_files.report import verify_broker
 
@@ -75,13 +75,7 @@ def _verify(
             all_findings=all_findings,
             progress=at,
         )
-    try:
-        save_report(report, lambda: lambda sample: (), report_file, junit_file)
-    finally:  # the result of a long check is shown, even if a file cannot be written
-        if as_json:
-            write_document(report.to_json())
-        else:
-            write_lines(report.to_lines(width()))
+    save_and_show(report, lambda: lambda sample: (), report_file, junit_file, as_json)
     return report.exit_code
 
 

@@ -16,13 +16,7 @@ from kminilog.cli.shared.cluster_option import is_cluster
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import example, json_option
-from kminilog.cli.shared.output import (
-    failures_told,
-    warn,
-    width,
-    write_document,
-    write_lines,
-)
+from kminilog.cli.shared.output import failures_told, warn
 from kminilog.cli.shared.output_files import OutputFile
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import (
@@ -30,7 +24,7 @@ from kminilog.cli.shared.source_options import (
     reading_options,
     to_source,
 )
-from kminilog.cli.verify.saving import save_report
+from kminilog.cli.verify.saving import save_and_show
 from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.orphans import topics_to_check, why_no_log_dir
@@ -185,15 +179,9 @@ def command(
         if source:
             _refuse_outputs_in(source, report_file, junit_file, findings_file)
         report = _verify(log_dir, topics, engine_for(engine, source, master), master, checks)
-    try:
-        save_report(report, partial(_bytes_of, log_dir), report_file, junit_file)
-    finally:  # the result of a long check is shown, even if a file cannot be written
-        if as_json:
-            write_document(report.to_json())
-        else:
-            write_lines(report.to_lines(width()))
-        if not topics and (why := why_no_log_dir(log_dir)):
-            warn(why)
+    save_and_show(report, partial(_bytes_of, log_dir), report_file, junit_file, as_json)
+    if not topics and (why := why_no_log_dir(log_dir)):
+        warn(why)
     return report.exit_code
 
 

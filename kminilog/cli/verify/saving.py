@@ -1,4 +1,4 @@
-"""The files that `verify` writes: `--report` and `--junit`. Source: ours."""
+"""What `verify` writes: its report to stdout, `--report` and `--junit`. Source: ours."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kminilog.cli.shared.options import ARGUMENTS
-from kminilog.cli.shared.output import json_bytes
+from kminilog.cli.shared.output import json_bytes, width, write_document, write_lines
 from kminilog.cli.shared.output_files import write_output, write_page
 
 if TYPE_CHECKING:
@@ -17,14 +17,32 @@ if TYPE_CHECKING:
     from kminilog.verification.report import Report
 
 
-def save_report(
+def save_and_show(
+    report: "Report",
+    bytes_of: "Callable[[], BytesOf]",
+    report_file: Path | None,
+    junit_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the files that are named, by their endings, and the report to stdout.
+
+    `bytes_of` makes what gives the bytes of a finding, for a page.
+    """
+    try:
+        _save(report, bytes_of, report_file, junit_file)
+    finally:  # the result of a long check is shown, even if a file cannot be written
+        if as_json:
+            write_document(report.to_json())
+        else:
+            write_lines(report.to_lines(width()))
+
+
+def _save(
     report: "Report",
     bytes_of: "Callable[[], BytesOf]",
     report_file: Path | None,
     junit_file: Path | None,
 ) -> None:
-    """Write the files that are named, by their endings; `bytes_of` makes what gives the bytes
-    of a finding, for a page."""
     if report_file:
         suffix = report_file.suffix.lower()
         if suffix == ".json":
