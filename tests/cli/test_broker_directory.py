@@ -245,7 +245,21 @@ def test_ls_html_is_a_page_of_segments_and_other_files(kafka: CommandLine) -> No
     kafka.ok("ls", "--html", out)
     page = out.read_text()
     assert SECOND in page
+    assert ".index&nbsp;336, .log&nbsp;934, .timeindex&nbsp;504" in page
+    assert "Left out" not in page
     assert f"big-3/{FIRST}.log.deleted" in page
+
+
+def test_ls_html_says_which_partition_is_left_out(kafka: CommandLine) -> None:
+    out = kafka.log_dir.parent / "out.html"
+    index = kafka.log_dir / "big-3" / f"{2**31 + 5:020}.index"
+    index.unlink()
+    index.symlink_to(index)
+    run = kafka("ls", "--html", out)
+    said = f"{index}: a symbolic link that leads nowhere"
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert said in run.err
+    assert f"Left out: {said}" in out.read_text()
 
 
 def test_output_file_in_a_brokers_directory_is_refused(kafka: CommandLine) -> None:

@@ -13,7 +13,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import Broken, warn_all, width, write_document, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_page
 from kminilog.cli.shared.topic_files import SEGMENT_HEADINGS, segment_lines, segment_row
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.pages import render
 from kminilog.text import count
@@ -36,6 +36,7 @@ def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> 
     """
     broken, broker = Broken(), BrokerDirectory(path)
     segments: list[dict[str, Any]] = []
+    unread: list[str] = []
     others = [("", other) for other in broker.others()] if topic is None else []
     for topic_partition in interruptible(broker.partitions(topic)):
         try:
@@ -43,12 +44,13 @@ def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> 
             segments += _segments(partition)
         except (KMiniLogError, OSError) as error:
             broken(error)
+            unread.append(in_words(error))
             continue
         others += [(f"{topic_partition}/", other) for other in partition.files.others]
     unusual = [(place, other) for place, other in others if not other.is_usual]
     named = [f"{place}{other.name}: {_said(other)}" for place, other in unusual]
     if html:
-        write_page(html, _page(path, segments, others))
+        write_page(html, _page(path, segments, others, unread))
         if not as_json:
             write_lines([f"{html}: {count(len(segments), 'segment')}"])
             return broken.exit_code
@@ -91,11 +93,22 @@ def _said(other: OtherFile) -> str:
     return f"{other.what} ({count(other.size_bytes, 'byte')})" if other.size_bytes else other.what
 
 
-def _page(path: Path, segments: list[dict[str, Any]], others: list[tuple[str, OtherFile]]) -> str:
+def _page(
+    path: Path,
+    segments: list[dict[str, Any]],
+    others: list[tuple[str, OtherFile]],
+    unread: list[str],
+) -> str:
     return render(
         "broker_directory.html",
         path=str(path),
         headings=SEGMENT_HEADINGS,
-        rows=[(segment_row(segment), segment["files"]) for segment in segments],
+        rows=[(segment_row(segment), _sizes(segment)) for segment in segments],
+        unread=unread,
         others=[(place + other.name, other.size_bytes, other.what) for place, other in others],
     )
+
+
+def _sizes(segment: dict[str, Any]) -> dict[str, int]:
+    """Return the bytes of each file of a segment, by its suffix."""
+    return {name.removeprefix(segment["name"]): size for name, size in segment["files"].items()}
