@@ -64,10 +64,9 @@ _INDEXES: dict[str, tuple[Callable[[bytes], IndexContents[Any]], int]] = {
 _WITH_OFFSETS = (INDEX_SUFFIX, ".timeindex")
 
 
-def _selected(
-    walked: Iterable[Walked], at: int | None, offset: int | None, most: int | None
-) -> Iterator[Walked]:
-    """Yield what is asked for, from a byte or an offset on; one, if only a place is named."""
+def _selected(walked: Iterable[Walked], selection: Selection) -> Iterator[Walked]:
+    """Yield what is asked for, from a byte or an offset on."""
+    at, offset = selection.at, selection.offset
 
     def is_before(each: Walked) -> bool:
         end = each.end if isinstance(each, DamagedBytes) else each.position + each.length_bytes
@@ -77,8 +76,7 @@ def _selected(
             return False
         return isinstance(each, DamagedBytes) or each.last_offset < offset
 
-    is_place = at is not None or offset is not None
-    return islice(dropwhile(is_before, walked), most or (1 if is_place else None))
+    return islice(dropwhile(is_before, walked), selection.limit)
 
 
 @click.command("dump", epilog=example("kminilog dump orders-0 --print-data"))
@@ -131,7 +129,7 @@ def command(
     """
     if at is not None and offset is not None:
         raise click.UsageError("--at and --offset both name a place: give one of them")
-    files = [Path(where)]
+    files, selection = [Path(where)], Selection(at, offset, most)
     if not files[0].is_file():
         partition = parse_topic_partition(where)
         if partition is None:
@@ -141,14 +139,14 @@ def command(
         if at is not None:
             raise click.UsageError("--at is a byte of one file: name the file")
     elif files[0].suffix != LOG_SUFFIX:
-        return _write_rows(files[0], Selection(at, offset, most), as_json=as_json, as_hex=as_hex)
-    walked = _selected(_walk(files), at, offset, most)
+        return _write_rows(files[0], selection, as_json=as_json, as_hex=as_hex)
+    walked = _selected(_walk(files), selection)
     limit_bytes = max_unpacked if deep or print_data else None
     code, is_empty = 0, True
     for each in interruptible(walked):
         code = max(code, _write(each, limit_bytes, as_json=as_json, deep=deep, as_hex=as_hex))
         is_empty = False
-    if is_empty and (at is not None or offset is not None):
+    if is_empty and selection.is_of_one_place:
         warn(f"{where}: no batch holds {f'byte {at}' if at is not None else f'offset {offset}'}")
         return _NO_SUCH_PLACE
     return code

@@ -48,7 +48,7 @@ class Selection:
                 return _all_there(found)
         elif self.offset is not None:
             found = _from_offset(found, dialect, self.offset, first_offset - 1)
-        return islice(found, self._limit)
+        return islice(found, self.limit)
 
     def entries(
         self, found: Iterator[Entry], entry_bytes: int = ENTRY_SIZE_BYTES
@@ -59,10 +59,11 @@ class Selection:
             found = dropwhile(lambda one: _end(one, entry_bytes) <= at, found)
         elif self.offset is not None:
             found = _from_nearest(found, self.offset)
-        return islice(found, self._limit)
+        return islice(found, self.limit)
 
     @property
-    def _limit(self) -> int | None:
+    def limit(self) -> int | None:
+        """How many: one, if only a place is named; None for all."""
         return 1 if self.count is None and self.is_of_one_place else self.count
 
 
