@@ -151,6 +151,7 @@ TABLES = {
     (KEEP, CUT, CUT, REFUSE, REFUSE, REFUSE): "truncate-at-damaged-size",
     (KEEP, CUT, CUT, CUT, CUT, CUT): "cuts-damage",
     (KEEP, REFUSE, REFUSE, REFUSE, REFUSE, REFUSE): "refuses-torn-tail",
+    (KEEP, REFUSE, CUT, REFUSE, CUT, CUT): "decision-reversed",
     (KEEP, CUT, REFUSE, REFUSE, REFUSE, REFUSE): "refuses-torn-page",
     (KEEP, KEEP, REFUSE, CUT, REFUSE, REFUSE): "torn-is-fine",
     (KEEP, KEEP, KEEP, CUT, REFUSE, REFUSE): "torn-is-fine",
@@ -203,7 +204,13 @@ def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
             given = decide(words, Asked(answer))
             mistakes = {"judges-by-words": wrong if words.strip() else KEEP}
             _compare_decision(compare, words, answer, given, right, mistakes)
-    call, mistakes = "decide('crc', a search that fails)", {"failure-means-cut": CUT}
+    call, mistakes = (
+        "decide('crc', a search that fails)",
+        {
+            "failure-means-cut": CUT,
+            "failure-means-refuse": REFUSE,
+        },
+    )
     compare.refuses(call, lambda: decide("crc", _search_that_fails), OSError, mistakes)
 
 
@@ -357,6 +364,7 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         [(3, 497)],
         [],
         [(1, 62), (3, 497), (6, 1407)],
+        [(0, 62)],
         [(0, 1), (2**31 - 1, 2**31 - 1)],
     ):
         right = [IndexEntry(*entry) for entry in entries]
@@ -367,7 +375,8 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         try:
             got = decode_entries(data)
         except CorruptBytesError:
-            return compare.holds(False, call, "CorruptBytesError", str(entries))
+            code = "refuses-offset-0" if entries == [(0, 62)] else None
+            return compare.holds(False, call, "CorruptBytesError", str(entries), code)
         compare.equal(call, lambda got=got: _pairs(got), _pairs(right), mistakes)
         kinds = {type(each) for each in got}
         got = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -459,7 +468,9 @@ def _compare_refusal(
     try:
         decode_entries(data)
     except CorruptBytesError as error:
-        mistakes = WRONG_PLACES.get(what, {})
+        mistakes = WRONG_PLACES.get(what, {}) | {"entry-number-as-position": position // 8}
+        if torn_bytes:
+            mistakes["torn-at-end-of-data"] = len(data)
         what = f"the position in the error of {call}"
         compare.equal(what, lambda at=error.position: at, position, mistakes)
 
@@ -623,6 +634,8 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
         ),
     ):
         for given in (names[::-1], frozenset(names)):
+            unsorted = tuple([name for name in given if name in each] for each in right)
+            mistakes = {**mistakes, "names-unsorted": unsorted}
             compare.equal(
                 what,  # with the function's name there is no room for the two lists
                 lambda given=given, crash=is_after_crash: _brief(

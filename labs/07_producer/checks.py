@@ -156,6 +156,10 @@ def _after_taking(*case: Any) -> str:
         pool = _taken(*case)
     except ZeroDivisionError as error:
         return type(error).__name__
+    except KeyError as error:
+        if error.args != ("dictionary is empty",):
+            raise
+        return "popitem of an empty list"
     return f"{pool.available_bytes} available, {pool.pooled_bytes} free"
 
 
@@ -163,6 +167,22 @@ def _giving_up(pool: Any, size_bytes: int, *, at: int = 0) -> None:
     while pool._free and pool._available_bytes < size_bytes + at:
         pool._free.popitem()
         pool._available_bytes += pool.poolable_size_bytes
+
+
+def _until_enough(add_bytes: Run, *, at: int = 0) -> Callable[..., None]:
+    """Return take_bytes that looks at available alone: popitem may find the list empty."""
+
+    def take_bytes(pool: Any, size_bytes: int) -> None:
+        while pool._available_bytes < size_bytes + at:
+            pool._free.popitem()
+            pool._available_bytes += add_bytes(pool)
+        pool._available_bytes -= size_bytes
+
+    return take_bytes
+
+
+def _poolable(pool: Any) -> int:
+    return int(pool.poolable_size_bytes)
 
 
 def _gives_up_all(pool: Any, size_bytes: int) -> None:
@@ -250,6 +270,9 @@ def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
         ("gives-up-early", _gives_up_early),
         ("remainder-lost", _loses_remainder),
         ("freed-not-counted", _counts_none),
+        ("freed-not-counted", _until_enough(lambda pool: 0)),
+        ("gives-up-early", _until_enough(_poolable, at=1)),
+        ("pair-is-not-buffer", _until_enough(lambda pool: 2)),
         ("not-charged", _giving_up),
     )
     compare.runs(cases, take_bytes, BufferPool.take_bytes, readings)
@@ -282,13 +305,17 @@ def _after_return(allocated: int, length: int, told: int | None, poolable: int, 
 
 
 def _keeps(
-    is_kept: Callable[[int, int, int], object], kept: Callable[[bytearray], Any] = lambda it: it
+    is_kept: Callable[[int, int, int], object],
+    kept: Callable[[bytearray], Any] = lambda it: it,
+    *,
+    zero_is_none: bool = False,
 ) -> Callable[..., None]:
     """Return deallocate with another rule which buffers are kept, by allocated size, length
     now, and poolable size; or what is kept of one."""
 
     def deallocate(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
-        allocated = size_bytes if size_bytes is not None else len(buffer)
+        is_told = size_bytes if zero_is_none else size_bytes is not None
+        allocated = size_bytes if is_told and size_bytes is not None else len(buffer)
         is_reused = is_kept(allocated, len(buffer), pool.poolable_size_bytes)
         pool._give_back(allocated, kept(buffer) if is_reused else None)
 
@@ -326,9 +353,15 @@ def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
         said = "" if told is None else f", {told}"
         call = f"deallocate(buffer of {allocated}, now {length}{said}), poolable {poolable}"
         cases[call] = partial(_after_return, allocated, length, told, poolable)
+    rules: tuple[tuple[str, Callable[[int, int, int], object]], ...] = (
+        ("pools-any-size", lambda size, length, poolable: True),
+        ("pools-any-size", lambda size, length, poolable: size == length),
+        ("pools-grown", lambda size, length, poolable: size == poolable),
+    )
     readings = (
-        ("pools-any-size", _keeps(lambda size, length, poolable: True)),
-        ("pools-grown", _keeps(lambda size, length, poolable: size == poolable)),
+        *((code, _keeps(rule)) for code, rule in rules),
+        # `size_bytes or len(buffer)`: the rule fails first.
+        *((code, _keeps(rule, zero_is_none=True)) for code, rule in rules),
         ("pools-grown", _keeps(lambda size, length, poolable: length >= size == poolable)),
         ("pools-shorter", _keeps(lambda size, length, poolable: length <= size == poolable)),
         ("pools-by-length", _keeps(lambda size, length, poolable: length == poolable)),
@@ -562,6 +595,7 @@ def _waiting_in_queue(
     *,
     join: str = "append",
     back: type[BaseException] | None = BaseException,
+    back_wanted: bool = False,
     wakes: tuple[bool, bool] = (True, True),
     leaves: bool = True,
     always: bool = False,
@@ -581,7 +615,7 @@ def _waiting_in_queue(
             is_served = True
         except BaseException as error:
             if back and isinstance(error, back) and not always:
-                pool._available_bytes += waiter.collected_bytes
+                pool._available_bytes += size_bytes if back_wanted else waiter.collected_bytes
             if passes:
                 raise
         finally:
@@ -614,7 +648,11 @@ def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
         ("lifo-waiters", _waiting_in_queue(join="appendleft")),
         ("leak-on-timeout", _waiting_in_queue(back=None)),
         ("leak-on-timeout", _waiting_in_queue(back=None, leaves=False, wakes=(True, False))),
+        ("leak-on-timeout", _waiting_in_queue(back=None, pops=True)),
         ("leak-on-interrupt", _waiting_in_queue(back=Exception)),
+        ("leak-on-interrupt", _waiting_in_queue(back=Exception, pops=True)),
+        ("gives-back-wanted", _waiting_in_queue(back_wanted=True)),
+        ("gives-back-wanted", _waiting_in_queue(back_wanted=True, pops=True)),
         ("wakes-nobody", _waiting_in_queue(wakes=(False, False))),
         ("wakes-nobody-after-failure", _waiting_in_queue(wakes=(True, False))),
         ("wakes-nobody-after-success", _waiting_in_queue(wakes=(False, True))),
@@ -758,6 +796,7 @@ def _waiting_until_served(
     raises: bool = True,
     waits_at_zero: bool = False,
     once: bool = False,
+    hears_time: bool = True,
     last_look: bool = True,
 ) -> Callable[..., Any]:
     """Return wait_until_served with one thing done otherwise."""
@@ -778,7 +817,7 @@ def _waiting_until_served(
                 raise BufferExhaustedError(blocked_ms=int(max_time_to_block_ms))
             wait_ms = max(remaining_ms, 0) if waits_for_rest else max_time_to_block_ms
             is_awake = pool._wait_once(waiter.condition, wait_ms)
-            is_over = once or not is_awake
+            is_over = once or (hears_time and not is_awake)
             if not (is_awake or last_look):
                 raise BufferExhaustedError(blocked_ms=int(max_time_to_block_ms))
 
@@ -802,6 +841,7 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
     }
     readings = (
         ("budget-for-each-wait", _waiting_until_served(budget=False)),
+        ("budget-for-each-wait", _waiting_until_served(budget=False, hears_time=False)),
         ("budget-for-each-wait", _waiting_until_served(waits_for_rest=False)),
         ("everybody-collects", _waiting_until_served(first_only=False)),
         ("clock-before-memory", _waiting_until_served(clock_first=True)),
@@ -1356,12 +1396,12 @@ def _settling(
             kept = may or kept
         if not may:
             gone = before if stays else None
-            return Leadership(replicas, gone, number + (epoch == "always"), kept)
+            return Leadership(replicas, gone, number + (epoch in ("always", "no leader")), kept)
         if before in may and not prefers:
             return Leadership(replicas, before, number + (epoch == "always"), kept)
         candidates = sorted(may) if by_number else replicas
         leader = next(node for node in candidates if node in may)
-        is_new = leader != before and epoch != "never"
+        is_new = (leader != before or epoch == "elected") and epoch != "never"
         return Leadership(replicas, leader, number + (is_new or epoch == "always"), kept)
 
     return wrong
@@ -1452,6 +1492,8 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         ("in-sync-emptied", _settling(empties=True)),
         ("epoch-stays", _settling(epoch="never")),
         ("epoch-always", _settling(epoch="always")),
+        ("epoch-always", _settling(epoch="no leader")),
+        ("epoch-always", _settling(epoch="elected", prefers=True)),
         ("dead-leader-stays", _settling(stays=True)),
         ("leader-by-number", _settling(by_number=True)),
     )

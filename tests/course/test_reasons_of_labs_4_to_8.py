@@ -5,7 +5,7 @@
 
 import pytest
 
-from kminilog.course.judging.outcome import FAIL
+from kminilog.course.judging.outcome import ERROR, FAIL
 from tests.support.course.student import start_lab, told
 
 pytestmark = pytest.mark.processes
@@ -344,6 +344,16 @@ def settle(leadership, running):
         return leadership._replace(in_sync=alive)
     return Leadership({replicas}, alive[{first}], leadership.leader_epoch + 1, alive)
 """
+SETTLE = """\
+def settle(leadership, running):
+    alive = tuple(node for node in leadership.in_sync if node in running)
+    if not alive:
+        return leadership._replace(leader=None)._replace({none})
+    after = leadership._replace(in_sync=alive)
+    if {stays} in alive:
+        return after
+    return after._replace(leader=alive[0], leader_epoch=leadership.leader_epoch + 1)
+"""
 OF_LAB_7 = {
     "16 in place of the poolable size": ("7.1", SIXTEEN, None),
     "out of the queue: whoever is first": (
@@ -354,7 +364,7 @@ OF_LAB_7 = {
     "back: what was needed": (
         "7.3",
         IN_QUEUE.format(**IN_QUEUE_RIGHT | {"back": "needed_bytes"}),
-        None,
+        "gives-back-wanted",
     ),
     "no time to wait": ("7.3", IN_QUEUE.format(**IN_QUEUE_RIGHT | {"time": "0"}), None),
     "a failure that nobody hears of": (
@@ -370,6 +380,16 @@ OF_LAB_7 = {
     "seconds": ("7.4", UNTIL.format(blocked="max_time_to_block_ms", unit=1000), None),
     "blocked for no time": ("7.4", UNTIL.format(blocked="0", unit=1), None),
     "a new buffer in place of the one in flight": ("7.5", COPIES, None),
+    "an epoch without a leader": (
+        "7.8",
+        SETTLE.format(none="leader_epoch=leadership.leader_epoch + 1", stays="leadership.leader"),
+        "epoch-always",
+    ),
+    "an election each time": (
+        "7.8",
+        SETTLE.format(none="leader=None", stays="None"),
+        "epoch-always",
+    ),
     "in sync: a list": (
         "7.8",
         LEADS.format(replicas="leadership.replicas", first=0).replace("tuple(node", "list(node"),
@@ -449,3 +469,10 @@ SAMPLES = {
 def test_wrong_answer_of_a_later_lab_fails_with_what_is_true_of_it(tmp_path, id, answer, code):
     folder = start_lab(tmp_path, number=int(id[0]))
     assert told(folder, id, answer)[:2] == (FAIL, code)
+
+
+def test_key_that_another_dict_lacks_is_no_empty_free_list(tmp_path):
+    answer = "def take_bytes(self, size_bytes):\n    self._available_bytes -= {}[size_bytes]\n"
+    status, _, sentence = told(start_lab(tmp_path, number=7), "7.1", answer)
+    assert status == ERROR
+    assert "KeyError" in sentence
