@@ -650,7 +650,8 @@ def exercise_11(compare: Comparer, batch_header: Callable[..., Any]) -> None:
         _batch(200, last_delta=9, records=2, data_bytes=300),  # after compaction
         _batch(100, last_delta=19, records=0, data_bytes=0),  # the same, and no record is left
         _batch(7, attributes=0x11, producer=4001),  # gzip, in a transaction
-        _batch(2**40 + 3, last_delta=255, records=256, data_bytes=70_000),
+        _batch(9, attributes=0x0C),  # zstd, in the time of the broker
+        _batch(2**40 + 3, last_delta=65_791, records=65_792, data_bytes=70_000),
     ]
     found = [decode_header(data) for data in batches]
     for front in (b"", b"rest of a batch"):
