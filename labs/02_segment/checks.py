@@ -419,6 +419,9 @@ def _compare_start(compare: Comparer, next_offset: Callable[..., Any], dialect: 
     with _written(dialect, 20, 9, log=bytes(len(sound[0])) + b"".join(sound[1:])) as segment:
         call = f"next_offset({dialect.name}, zeros before the last index entry)"
         _compare_next(compare, call, next_offset, segment, {}, "reads-whole-segment")
+    with _written(dialect, 20, 9, log=bytes(len(sound[0])) + b"".join(sound[1:])[:-1]) as segment:
+        call = f"next_offset({dialect.name}, zeros there, and the last byte missing)"
+        _compare_refusal(compare, call, next_offset, segment)
 
 
 def _compare_next(
@@ -441,7 +444,7 @@ def _compare_refusal(
 ) -> None:
     """Compare what an answer does with a damaged segment: no number is right."""
     before = _files_of(segment)
-    position = library_scan.scan_segment(segment).valid_bytes
+    position = library_scan.scan_segment(segment, segment.last_true_entry()).valid_bytes
     try:
         got = next_offset(segment)
     except CorruptLogError as error:
