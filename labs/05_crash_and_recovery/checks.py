@@ -93,7 +93,7 @@ def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
         _is_fault(compare, "the message 7, again", lower, code, 9)
         code = "trusts-offset" if is_blind else "gap-is-fine"
         _is_fault(compare, "the message 7", higher, code, 6)
-        for attributes, codec in enumerate(("gzip", "snappy", "lz4"), 1):
+        for attributes, codec in enumerate(("gzip", "snappy", "lz4", "zstd"), 1):
             wrapper = decode(dialect, encode(dialect, 7, None, b"packed", attributes=attributes))
             what = f"a {codec} message 7"
             _is_none(compare, what, fault(wrapper, 7))
@@ -277,6 +277,13 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
             f"list(due_entries([(7, 0), (8, {position})], 7, 50))",
             lambda at=position: _pairs(list(due_entries([(7, 0), (8, at)], 7, 50))),
             right,
+        )
+    for offset in (4, 2**31 + 5):  # which has no entry, so that nothing is refused
+        compare.equal(
+            f"list(due_entries([({offset}, 50)], 5, 50))",
+            lambda offset=offset: list(due_entries([(offset, 50)], 5, 50)),
+            [],
+            raises={ValueError: None},
         )
     kinds = {type(each).__name__ for each in due_entries([(7, 0), (8, 60)], 7, 50)}
     call, code = "due_entries(2 messages, 7, 50)", "plain-tuple" if kinds == {"tuple"} else None
