@@ -29,8 +29,15 @@ Files = dict[str, bytes]
 _MONDAY = {"monday.txt": b"m1\nm2\n"}
 _JOB = "load-2.7"
 _DONE = f"{_JOB}.txt"
-_STAGED = {"9_0": b"t1\r\n", "10_0": b"", "10_1": b"t2\xff\n", "11_1": b"t4\n", "11_0": b"t4\nt"}
-_OUTPUTS = ["9_0", "10_1", "11_1"]  # in the order of tasks, which is not that of texts
+_STAGED = {
+    "9_0": b"t1\r\n",
+    "10_0": b"",
+    "10_1": b"t2\xff\n",
+    "11_1": b"t4\n",
+    "11_0": b"t4\nt",
+    "12_0": b"",
+}
+_OUTPUTS = ["9_0", "10_1", "11_1", "12_0"]  # in the order of tasks, which is not that of texts
 _OF_OTHER_TASKS = {"0_2": b"x1\n", "1_2": b"x2\n"}
 _MOST_KILLS = 300
 _NO_STAGING = "an output is no longer in staging"
@@ -49,10 +56,20 @@ def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
         _make(folder, _STAGED, _MONDAY)
         _compare(compare, commit, folder, _OUTPUTS, whole, "", mistakes)
 
-        _make(folder, _OF_OTHER_TASKS, whole)
         other = _joined(_OF_OTHER_TASKS, _OF_OTHER_TASKS)
-        mistakes = {"commits-twice": whole | {_DONE: other}}
-        _compare(compare, commit, folder, [*_OF_OTHER_TASKS], whole, "done before: ", mistakes)
+        _put(folder / "staging", _OF_OTHER_TASKS)
+        both = whole | {"load-3.txt": other}
+
+        def next_job() -> Files:
+            commit(folder, "load-3", [*_OF_OTHER_TASKS])
+            return _visible(folder)
+
+        compare.equal("the next job: what readers see", next_job, both)
+
+        for when, done in (("done before: ", whole), ("done, and empty: ", whole | {_DONE: b""})):
+            _make(folder, _OF_OTHER_TASKS, done)
+            mistakes = {"commits-twice": done | {_DONE: other}}
+            _compare(compare, commit, folder, [*_OF_OTHER_TASKS], done, when, mistakes)
 
         _make(folder, _STAGED, _MONDAY)
         steps, _ = _run_in_child(commit, folder)
@@ -80,21 +97,23 @@ def _compare(
     """Compare what readers see after a call, and then what is left in staging."""
     named = dict(mistakes)
     text = right[_DONE]
+    given = list(outputs)
     is_there = {*outputs} <= {*_contents(folder / "staging", "*")}
 
     def seen() -> Any:
         try:
-            commit(folder, _JOB, list(outputs))
+            commit(folder, _JOB, given)
         except FileNotFoundError:
             if is_there or _visible(folder) == right:
                 raise  # it is not for want of the outputs
             return _NO_STAGING
         files = _visible(folder)
-        if files not in named.values() and len(files.get(_DONE, b"")) > len(text):
+        if when and files not in named.values() and len(files.get(_DONE, b"")) > len(text):
             named["commits-twice"] = files  # whatever a part that was written before is
         return files
 
     compare.equal(f"{when}what readers see", seen, right, named)
+    compare.holds(given == [*outputs], f"{when}`outputs`", "others", "what they were")
     is_folder = (folder / "staging").is_dir()
     compare.holds(is_folder, f"{when}staging", "no folder", "a folder", "staging-is-removed")
     left = _contents(folder / "staging", "*")
@@ -105,8 +124,12 @@ def _make(folder: Path, staged: Files, visible: Files) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for name, files in (("staging", staged), ("visible", visible)):
         (folder / name).mkdir(parents=True)
-        for file, text in files.items():
-            (folder / name / file).write_bytes(text)
+        _put(folder / name, files)
+
+
+def _put(folder: Path, files: Files) -> None:
+    for name, text in files.items():
+        (folder / name).write_bytes(text)
 
 
 def _joined(files: Files, names: Sequence[str] | Files) -> bytes:
@@ -173,11 +196,12 @@ _CASES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("asks 0_1, asks 0_0", "0_1", {"lowest-attempt-commits": "0_0"}),
     ("asks 0_0, asks 0_1", "0_0", {"zero-is-nobody": "0_1"}),
     ("asks 0_0, asks 0_0", "0_0", {}),
-    ("asks 10_0, asks 9_0", "9_0 10_0", {"in-order-of-asking": "10_0 9_0"}),
     ("asks 3_0, asks 1_1, asks 2_0", "1_1 2_0 3_0", {"in-order-of-asking": "3_0 1_1 2_0"}),
+    ("asks 10_0, asks 9_0", "9_0 10_0", {}),
     ("asks 0_0, fails 0_0", "", {"failed-keeps-the-right": "0_0"}),
     ("asks 0_0, fails 0_0, asks 0_1", "0_1", {"failed-keeps-the-right": "0_0"}),
     ("asks 0_0, asks 0_1, fails 0_0", "", {"refused-one-waits": "0_1"}),
+    ("asks 0_0, asks 0_1, fails 0_0, asks 0_1", "0_1", {}),
     ("asks 0_0, fails 0_1", "0_0", {"any-failure-frees": ""}),
     ("asks 0_1, fails 0_0, asks 0_2", "0_1", {"any-failure-frees": "0_2"}),
     ("fails 0_0, asks 0_0", "", {"failed-may-commit": "0_0"}),
@@ -207,7 +231,10 @@ def exercise_3(compare: Comparer, may_commit: Callable[..., Any]) -> None:
         call = f"may_commit({events})"
         mistakes: dict[str, Any] = {code: _attempts(names) for code, names in wrong.items()}
         mistakes["lists-for-tuples"] = [list(attempt) for attempt in _attempts(right)]
+        before = list(events)
         compare.equal(call, partial(may_commit, events), _attempts(right), mistakes)
+        after = "the events given to may_commit, afterwards"
+        compare.holds(events == before, after, "others", "what they were")
 
 
 def precondition_3(events: Sequence[tuple[str, int, int]]) -> bool:
