@@ -335,7 +335,11 @@ def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
     cases = [_rows_of(text) for text in texts]
 
     def given(groups: list[int], is_record: list[bool]) -> Any:
-        got = partners(np.array(groups, np.int64), np.array(is_record, np.bool_))
+        arrays = np.array(groups, np.int64), np.array(is_record, np.bool_)
+        got = partners(*arrays)
+        is_kept = arrays[0].tolist() == groups and arrays[1].tolist() == is_record
+        call = "the arrays given to partners, afterwards"
+        compare.holds(is_kept, call, "others", "what they were")
         return [_plain(each) for each in got] if hasattr(got, "__len__") else got
 
     kinds: list[tuple[str, Callable[..., list[int]]]] = [
@@ -362,7 +366,7 @@ def exercise_3(compare: Comparer, partners: Callable[..., Any]) -> None:
         [(code, [wrong(*case) for case in cases]) for code, wrong in kinds],
     )
     # O(rows): eight times as many rows are eight times as many steps, not 64 times.
-    for rows_of in (_one_group, _one_pair_each):
+    for rows_of in (_one_group, _one_pair_each, _extra_first):
         few, many = (_steps(partial(given, *rows_of(rows))) for rows in (50, 400))
         compare.at_most(f"steps for 400 rows, {few} for 50", many, 16 * few, "goes-back")
     # What goes back inside of a list or numpy takes no steps; it does not end here.
@@ -381,6 +385,13 @@ def _one_group(rows: int) -> tuple[list[int], list[bool]]:
 
 def _one_pair_each(rows: int) -> tuple[list[int], list[bool]]:
     return [1 + row // 2 for row in range(rows)], [row % 2 == 0 for row in range(rows)]
+
+
+def _extra_first(rows: int) -> tuple[list[int], list[bool]]:
+    """Return messages without a record, half of the rows, in front of pairs."""
+    extra = rows // 2
+    groups, is_record = _one_pair_each(rows - extra)
+    return [*range(extra), *(extra + group for group in groups)], [False] * extra + is_record
 
 
 def _plain(given: Any) -> Any:
@@ -454,6 +465,11 @@ def exercise_4(compare: Comparer, concluded: Callable[..., Any]) -> None:
     ]
     runs = {_verdict_of(*case): lambda conclude, case=case: conclude(*case) for case in cases}
     compare.runs(runs, concluded, right, kinds)
+    sides = [extra, missing], [missing], [asked, unasked]
+    concluded(*sides)
+    is_kept = sides == ([extra, missing], [missing], [asked, unasked])
+    call = "the lists given to concluded, afterwards"
+    compare.holds(is_kept, call, "others", "what they were")
 
 
 def _verdict_of(
