@@ -12,10 +12,17 @@ from kminilog.verification.findings import Aspect, Effect, FindingKind
 TIME_INDEX_SUFFIX = ".timeindex"
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
 
-_DAMAGED = "A broker stops there: it serves nothing after it. Look for a replica that is whole."
+_DAMAGED = (
+    "A consumer stops there, and so does a follower. A broker that starts after a crash may cut "
+    "the log there. Look for a replica that is whole."
+)
 _REPLICA = "They cannot be made again from this log. Look for a replica, or for their source."
-_WRITER = "A broker refuses such a batch. Find out what wrote these files before you use them."
-_REBUILT = "No record is lost: the broker builds the index again if you remove it while it is down."
+_ASK = "Find out what wrote these files before you use them."
+_WRITER = "A broker refuses such a batch. " + _ASK
+_REBUILT = (
+    "No record is lost: the broker builds the index again if you remove it while it is down. Do "
+    "not remove it beside a damaged log: the broker would cut that."
+)
 
 
 class BrokerFault(FindingKind):
@@ -89,7 +96,7 @@ class BrokerFault(FindingKind):
     OFFSET_OVERLAP = (
         "offset-overlap",
         "A batch holds offsets that batches before it hold, too: it is there twice, or damaged.",
-        _DAMAGED,
+        "A consumer skips offsets that it has read. " + _ASK,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.DISORDER),
     )
     OFFSET_DISORDER = (

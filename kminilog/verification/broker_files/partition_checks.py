@@ -142,19 +142,22 @@ class _PartitionCheck:
                 self._state.next_offset = None  # retention has deleted it
                 continue
             counts.append(found)
-        start = int(counts[0].name) if counts else 0
+        log_start = self._checkpoints.of(LOG_STARTS, self._where) or 0
+        start = int(counts[0].name) if counts else log_start
         end = self._state.next_offset if self._state.next_offset is not None else start
-        missing = self._explain_gaps(counts)
-        self._judge_start(directory)
-        self._judge_end(end, counts)
+        missing = self._explain_gaps(log_start, counts)
+        log_start = max(start, log_start)
+        lost_start = self._judge_start(directory)
+        missing["retention"] = log_start - lost_start
+        missing["loss"] += lost_start
+        tail = counts[-1] if counts and counts[-1].is_tail_damaged else None
+        missing["damage" if tail else "loss"] += self._judge_end(end, tail)
         self._judge_transactions()
         for detail in unreadable_files(self._files):
             self._add(BrokerFault.BAD_CHECKPOINT, detail)
         self._judge_strays(directory)
         for one in counts:
             self._findings += one.findings + (one.notes if self._strict_index else [])
-        log_start = max(start, self._checkpoints.of(LOG_STARTS, self._where) or 0)
-        missing["retention"] = log_start
         return PartitionVerdict(
             self._summary(log_start, end, counts, missing),
             self._findings,
@@ -165,13 +168,20 @@ class _PartitionCheck:
 
     # ---- offsets
 
-    def _explain_gaps(self, counts: Sequence[SegmentCounts]) -> dict[str, int]:
-        """Return how many offsets are missing for which reason; add findings for those lost."""
+    def _explain_gaps(self, log_start: int, counts: Sequence[SegmentCounts]) -> dict[str, int]:
+        """Return how many offsets are missing for which reason; add findings for those lost.
+
+        What is missing in front of `log_start` was deleted.
+        """
         state = self._state
         missing = dict.fromkeys(("compaction", "truncation", "loss"), 0)
         missing["control"] = sum(one.control_count for one in counts)
         missing["damage"] = sum(one.lost_in_damage for one in counts)
-        gaps = [*state.older_gaps, *state.gaps]
+        gaps = [
+            gap._replace(start=max(gap.start, log_start))
+            for gap in (*state.older_gaps, *state.gaps)
+            if gap.stop > log_start
+        ]
         if self._is_compacted(counts):
             missing["compaction"] = sum(map(_size, gaps)) + state.further_missing
             cleaned = self._checkpoints.of(CLEANED, self._where) or 0
@@ -197,21 +207,25 @@ class _PartitionCheck:
         is_cleaned = self._checkpoints.of(CLEANED, self._where) is not None
         return has_thinned or is_cleaned or self._where.topic in _ALWAYS_COMPACTED
 
-    def _judge_start(self, directory: BrokerDirectory) -> None:
-        """Compare where the log began, when it was listed, with the leader epochs on record."""
+    def _judge_start(self, directory: BrokerDirectory) -> int:
+        """Compare where the log began, when it was listed, with the leader epochs on record.
+
+        Returns how many offsets are lost there.
+        """
         if not (self._epochs and self._files.segments):
-            return
+            return 0
         first, start = self._epochs[0].start_offset, self._files.segments[0].base_offset
         if first >= start or self._is_moving(start):
-            return
+            return 0
         log_start = self._checkpoints.of(LOG_STARTS, self._where)
         is_remote = any(one.name == REMOTE_INDEXES for one in directory.others())
         if is_remote and log_start is not None and log_start < start:
             why = f"offsets {log_start} to {start - 1} are in remote storage"
             self._unchecked.append(Unchecked(Aspect.MESSAGES, str(self._where), why))
-            return
+            return 0
         detail = f"{EPOCHS} goes back to offset {first}, the log to {start}"
         self._add(BrokerFault.LOST_START, detail, offset=start)
+        return max(start - max(first, log_start or 0), 0)
 
     def _is_moving(self, start: int) -> bool:
         """Tell if retention or a compaction is at work on what was in front of `start`.
@@ -222,11 +236,12 @@ class _PartitionCheck:
         names = (one.name for one in self._files.others if one.name.endswith(_MOVING))
         return any(name < segment_name(start) for name in names)
 
-    def _judge_end(self, end: int, counts: Sequence[SegmentCounts]) -> None:
-        """Compare where the log ends with what is on record."""
+    def _judge_end(self, end: int, tail: SegmentCounts | None) -> int:
+        """Compare where the log ends with what is on record; return how many offsets are lost.
+
+        `tail` is the last segment, if it ends with damage: then they are lost by that.
+        """
         epochs, where = self._epochs or [], self._where
-        if counts and counts[-1].is_tail_damaged:
-            return  # what is missing there is a finding already
         known = [
             (self._checkpoints.of(LOG_STARTS, where), LOG_STARTS),
             (self._checkpoints.of(RECOVERY_POINTS, where), RECOVERY_POINTS),
@@ -234,9 +249,19 @@ class _PartitionCheck:
             (epochs[-1].start_offset if epochs else None, EPOCHS),
         ]
         furthest, name = max((offset or 0, name) for offset, name in known)
-        if furthest > end:
+        if furthest <= end:
+            return 0
+        if tail and tail.findings:
+            at = max(range(len(tail.findings)), key=lambda n: tail.findings[n].position or 0)
+            damage = tail.findings[at]
+            lost = (
+                f"; by {name} the log went on to {furthest}: {count(furthest - end, 'offset')} lost"
+            )
+            tail.findings[at] = damage._replace(detail=damage.detail + lost)
+        elif not tail:
             detail = f"the log ends at offset {end}, but by {name} it went on to {furthest}"
             self._add(BrokerFault.LOST_END, detail, offset=end)
+        return furthest - end
 
     def _judge_transactions(self) -> None:
         for producer_id, (segment, offset, position) in self._state.open_places.items():

@@ -318,7 +318,8 @@ class _SegmentCheck:
             is_at_leader = self._state.epochs.epoch not in (-1, epoch)
             self._miss(expected, base_offset, position, is_at_leader=is_at_leader)
         else:
-            self._end_readable(expected)
+            if verdict.kind is not BrokerFault.OFFSET_OVERLAP:  # it does not stop a reader
+                self._end_readable(expected)
             self._add(verdict.kind, verdict.detail, base_offset, position)
         return verdict.base_offset
 

@@ -21,6 +21,7 @@ from kminilog.verification.broker_files import (
     segment_checks,
     segment_indexes,
 )
+from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.report import verify_broker
 from kminilog.verification.broker_files.segment_checks import SegmentCounts
 from kminilog.verification.report import Report
@@ -199,7 +200,9 @@ def test_verify_of_a_doubled_batch_finds_an_overlap(writer: PartitionWriter):
     file, position, size = writer.batches[-1]
     content = file.read_bytes()
     file.write_bytes(content + content[position : position + size])
-    assert found(writer.log_dir) == {"offset-overlap": 1}
+    report = judged(writer.log_dir)
+    assert report.tally.counts() == {BrokerFault.OFFSET_OVERLAP: 1}
+    assert report.partitions[0]["readable_until"] is None  # a consumer reads on
 
 
 def test_verify_of_a_batch_with_more_records_than_offsets_finds_it(tmp_path: Path):
@@ -305,7 +308,10 @@ def test_verify_after_retention_explains_the_start(writer: PartitionWriter):
     for file in writer.directory.glob(f"{logs(writer)[0].stem}.*"):
         file.unlink()
     epochs = writer.directory / "leader-epoch-checkpoint"
-    assert found(writer.log_dir) == {"lost-start": 1}
+    report = judged(writer.log_dir)
+    assert report.tally.counts() == {BrokerFault.LOST_START: 1}
+    missing = report.partitions[0]["missing_offsets"]
+    assert (missing["loss"], missing["retention"]) == (start, 0)
     later = [row for row in writer.epochs if row[1] > start]
     rows = [(0, start), *later]
     epochs.write_text(f"0\n{len(rows)}\n" + "".join(f"{e} {at}\n" for e, at in rows))
@@ -362,9 +368,40 @@ def test_verify_of_a_lost_segment_in_the_middle_finds_a_gap(writer: PartitionWri
 
 
 def test_verify_of_a_lost_last_segment_finds_a_lost_end(writer: PartitionWriter):
-    for file in writer.directory.glob(f"{logs(writer)[-1].stem}.*"):
+    end = int(logs(writer)[-1].stem)
+    for file in writer.directory.glob(f"{end:020}.*"):
         file.unlink()
     assert found(writer.log_dir) == {"lost-end": 1}
+    (partition,) = judged(writer.log_dir).partitions
+    assert partition["missing_offsets"]["loss"] == writer.offset - end
+
+
+def test_verify_of_a_damaged_end_says_how_far_the_log_went_on(writer: PartitionWriter):
+    """The last two batches cannot be read, and no batch stands after them."""
+    file, position, _ = writer.batches[-2]
+    replace_at(file, position + 30, b"???")
+    cut_to(file, writer.batches[-1][1] + 30)
+    (partition,) = (report := judged(writer.log_dir)).partitions
+    lost = writer.offset - partition["log_end_offset"]
+    assert partition["missing_offsets"]["damage"] == lost > 0
+    (finding,) = (one for one in report.tally.findings() if one.position == position)
+    assert finding.detail.endswith(f" the log went on to {writer.offset}: {lost} offsets lost")
+    assert "lost-end" not in found(writer.log_dir)
+
+
+def test_verify_of_a_gap_in_front_of_the_log_start_finds_nothing(tmp_path: Path):
+    """Its records were deleted, also those that are still in the first segment."""
+    writer = PartitionWriter(tmp_path / "broker")
+    writer.append()
+    writer.offset += 10
+    writer.append()
+    writer.close()
+    writer.checkpoint("log-start-offset-checkpoint", 15)
+    (partition,) = (report := judged(writer.log_dir)).partitions
+    assert (report.verdict, partition["missing_offsets"]["loss"]) == ("ok", 0)
+    writer.checkpoint("log-start-offset-checkpoint", 13)
+    (partition,) = judged(writer.log_dir).partitions
+    assert partition["missing_offsets"]["loss"] == 2
 
 
 def test_verify_of_a_log_that_ends_before_it_begins_finds_a_lost_end(writer: PartitionWriter):
@@ -380,6 +417,10 @@ def test_verify_of_a_partition_without_segments_says_so(writer: PartitionWriter)
         file.unlink()
     report = judged(writer.log_dir)
     assert [one.kind.value for one in report.tally.findings()] == ["lost-end"]
+    assert report.partitions[0]["missing_offsets"]["loss"] == writer.offset
+    writer.checkpoint("log-start-offset-checkpoint", writer.offset)
+    (partition,) = (report := judged(writer.log_dir)).partitions
+    assert partition["log_end_offset"] == partition["log_start_offset"] == writer.offset
     assert [one.why for one in report.unchecked if one.asked] == ["there is no segment"]
 
 
