@@ -28,10 +28,11 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 class UnknownLabError(KMiniLogError):
-    """There is no lab, or no exercise, of that number."""
+    """There is no lab, or no exercise, of that number; or it is a lab, and not an exercise."""
 
-    def __init__(self, text: str, *, known: str) -> None:
-        super().__init__(f"there is no lab or exercise {text}; there are {known}")
+    def __init__(self, text: str, *, known: str, is_lab: bool = False) -> None:
+        wrong = f"{text} is a whole lab" if is_lab else f"there is no lab or exercise {text}"
+        super().__init__(f"{wrong}; there are {known}")
 
 
 class NoLabsError(KMiniLogError):
@@ -269,7 +270,7 @@ def exercise_of(text: str) -> Exercise:
         if exercise.id == text:
             return exercise
     known = "exercises " + _listed([exercise.id for exercise in lab.exercises])
-    raise UnknownLabError(text, known=known)
+    raise UnknownLabError(text, known=known, is_lab=text == str(lab.number))
 
 
 def target_of(exercise: Exercise) -> Exercise:

@@ -257,6 +257,7 @@ def test_exit_code_is_that_of_what_was_asked_for(tmp_path):
         ("check 99", "there is no lab or exercise 99; there are labs 1, "),
         ("check 1.99", "there is no lab or exercise 1.99; there are exercises 1.1, "),
         ("check one", "there is no lab or exercise one"),
+        ("hint 1", "1 is a whole lab; there are exercises 1.1, "),
         ("start", "Missing argument 'N'"),
         ("check", "give a lab or an exercise, as in `kminilog lab check 1`, or change to"),
         ("reset", "give a lab, an exercise, or --all"),
