@@ -83,6 +83,7 @@ class WorkFolder:
     ) -> Self:
         """Make the folder in `directory`; FolderExistsError if it is there.
 
+        Without a name it is that of the work folders beside it, else that of the account.
         `language` is that of its README.md, and of titles and docstrings in its answers.py.
         """
         path = directory / lab.work_name
@@ -90,7 +91,7 @@ class WorkFolder:
             raise FolderExistsError(path, lab.number)
         checks_of(lab)  # a lab may need a package that is not installed: then no folder is made
         path.mkdir(parents=True)
-        who = printable(name if name is not None else _user_name())
+        who = printable(name if name is not None else _name_in(directory) or _user_name())
         folder = cls(lab, path)
         folder.progress = folder._fresh_progress(who, crc32(who.encode()))
         for file in (Catalogue(language).readme(lab), lab.folder / "checks.py"):
@@ -339,6 +340,16 @@ def lab_told_by(path: Path) -> int | None:
         return int(_json_of(path)["lab"])
     except (OSError, ValueError, OverflowError, KeyError, TypeError):
         return next((lab.number for lab in all_labs() if lab.work_name == path.parent.name), None)
+
+
+def _name_in(directory: Path) -> str | None:
+    """Return whose the work folders in a directory are; None without any, or if they differ."""
+    names = set()
+    for lab in all_labs():
+        with suppress(DamagedProgressError):
+            if lab_in(path := directory / lab.work_name) == lab.number:
+                names.add(str(read_progress(path / PROGRESS_FILE)["name"]))
+    return names.pop() if len(names) == 1 else None
 
 
 def _user_name() -> str:

@@ -400,6 +400,18 @@ def test_start_in_another_directory_says_how_to_go_there(tmp_path):
     assert "Now go there: cd 'a b/01_message'\n" in lab("start", "1", "--dir", "a b").out
 
 
+@pytest.mark.parametrize(
+    ("names", "taken"), [(["mira"], "mira"), (["mira", "bob"], "account"), ([], "account")]
+)
+def test_lab_without_a_name_takes_that_of_the_labs_beside_it(monkeypatch, names, taken):
+    monkeypatch.setattr("getpass.getuser", lambda: "account")
+    for number, name in enumerate(names, 1):
+        lab("start", str(number), "--name", name)
+    assert lab("start", "5").code == 0
+    progress = json.loads(Path("05_crash_and_recovery/progress.json").read_text())
+    assert progress["name"] == taken
+
+
 @pytest.mark.parametrize("name", ["", "x" * 300, "阿达", "a\x1b[2Jb", "\udcff"])
 def test_any_name_is_a_name(name):
     started = lab("start", "1", "--name", name)

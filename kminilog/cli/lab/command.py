@@ -107,7 +107,7 @@ def _state_of(folder: WorkFolder) -> str:
 @click.option(
     "--name",
     help="Your name; the files of your exercises are generated from it.  "
-    "[default: the user's name]",
+    "[default: that of the labs beside it, else the user's name]",
 )
 @course_options
 def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalogue) -> None:
