@@ -30,6 +30,18 @@ COMMITS = {
         FAIL,
         None,
     ),
+    "a newline after each output": (
+        COMMIT.format(
+            **RIGHT | {"joined": RIGHT["joined"].replace("_bytes()", "_bytes() + b'\\n'")}
+        ),
+        FAIL,
+        None,
+    ),
+    "a file that the next job writes into": (
+        COMMIT.format(**RIGHT | {"last": "done.hardlink_to(joined)"}),
+        FAIL,
+        None,
+    ),
     "copied, not renamed": (
         COMMIT.format(**RIGHT | {"last": "done.write_bytes(joined.read_bytes())"}),
         FAIL,
@@ -46,10 +58,26 @@ COMMITS = {
         None,
     ),
 }
+CHOICE = """\
+def may_commit(events):
+    may, failed = {{}}, set()
+    for what, task, attempt in events:
+        if what == "fails":
+            failed.add((task, attempt))
+            if may.get(task) == attempt:
+                del may[task]
+        elif (task, attempt) not in failed:
+            may.setdefault(task, attempt)
+    return {answer}
+"""
 CHOICES = {
     "nobody": ("def may_commit(events): return []", None),
     "all who ask": (
         "def may_commit(events): return sorted({e[1:] for e in events if e[0] == 'asks'})",
+        None,
+    ),
+    "sorted as texts": (
+        CHOICE.format(answer="sorted(may.items(), key=str)"),
         None,
     ),
     "lists, not tuples": (
