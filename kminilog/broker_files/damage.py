@@ -39,7 +39,8 @@ def next_batch(
     start = position + 1
     while start < end:
         window = os.pread(descriptor, min(_WINDOW_BYTES, end - start), start)
-        for match in _MAY_BEGIN.finditer(window):
+        is_zero = window == _ZEROS[: len(window)]  # often very many, and quick to tell
+        for match in () if is_zero else _MAY_BEGIN.finditer(window):
             at = match.start()
             if int.from_bytes(window[at : at + 8]) in offsets:
                 outcome = decode_batch(window, at)
