@@ -117,6 +117,16 @@ class BrokerPartition:
                 return max(end, self.log_start_offset)
         return self.log_start_offset
 
+    @staticmethod
+    def start_of(segment: SegmentFiles) -> int:
+        """Return the offset in a segment's name, or that of its first batch if it is lower.
+
+        Raises FileNotFoundError if it was deleted.
+        """
+        first = _outcome_at(segment.log_path, 0)
+        first_offset = _first_offset(first) if isinstance(first, RecordBatch) else MAX_OFFSET
+        return min(segment.base_offset, first_offset)
+
     def end_of(self, segment: SegmentFiles, *, past_damage: bool = False) -> int:
         """Return one past the last offset in a segment, its base offset if it is empty.
 

@@ -17,6 +17,7 @@ from kminilog.cli.main import COMMANDS
 from kminilog.format.names import segment_name
 from tests.broker_files.golden_files import java
 from tests.broker_files.partitions import at, broker_directory, transactions, write_segment
+from tests.support.broker_files.partition_writer import PartitionWriter
 from tests.support.cli.command_line import CommandLine, assert_one_line, environment
 from tests.support.processes import Process
 from tests.support.shared_data import shared_file
@@ -183,6 +184,21 @@ def test_ls_lists_segments_and_names_all_else(kafka: CommandLine) -> None:
     assert set(segment["files"]) == {
         f"{2**31 + 5:020}{suffix}" for suffix in (".log", ".index", ".timeindex")
     }
+
+
+def test_ls_of_a_segment_under_a_greater_name_begins_with_its_first_batch(tmp_path: Path) -> None:
+    writer = PartitionWriter(tmp_path / "kafka", start=30)
+    writer.append(5)
+    writer.close()
+    for file in writer.directory.glob("0*"):
+        file.rename(file.with_name(f"{73:020}{file.suffix}"))
+    (segment,) = json.loads(CommandLine(tmp_path / "kafka")("ls", "--json").out)
+    assert (segment["first_offset"], segment["next_offset"], segment["message_count"]) == (
+        30,
+        35,
+        5,
+    )
+    assert segment["base_offset"] == 73
 
 
 @pytest.mark.parametrize("offset", [2**31 + 5, 10**11 - 3])

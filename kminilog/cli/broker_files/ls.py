@@ -69,22 +69,25 @@ def _segments(partition: BrokerPartition) -> list[dict[str, Any]]:
     found = []
     for segment in interruptible(partition.segments):
         try:
-            found.append(_described(partition.topic_partition, segment, partition.end_of(segment)))
+            offsets = partition.start_of(segment), partition.end_of(segment)
+            found.append(_described(partition.topic_partition, segment, *offsets))
         except FileNotFoundError:
             continue
     return found
 
 
-def _described(place: TopicPartition, segment: SegmentFiles, next_offset: int) -> dict[str, Any]:
+def _described(
+    place: TopicPartition, segment: SegmentFiles, first_offset: int, next_offset: int
+) -> dict[str, Any]:
     return {
         **place._asdict(),
         "name": segment.name,
         "base_offset": segment.base_offset,
-        "first_offset": segment.base_offset,
+        "first_offset": first_offset,
         "next_offset": next_offset,
         "log_bytes": segment.log_bytes,
         "index_entries": len(offset_index(segment)),
-        "message_count": next_offset - segment.base_offset,
+        "message_count": next_offset - first_offset,
         "files": {segment.path(suffix).name: size for suffix, size in segment.sizes.items()},
     }
 
