@@ -1,33 +1,74 @@
 """Random batches that others wrote are read as their writers read them, record by record."""
 
-import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from kminilog.broker_files.codecs import CODECS
 from kminilog.broker_files.entries import RecordBatch, scan
-from kminilog.broker_files.record import NO_SEQUENCE, Record
+from kminilog.broker_files.log_file import walk_log
+from kminilog.broker_files.record import Record
 from kminilog.broker_files.record_batch import BatchHeader
 from tests.broker_files.golden_files import ALL, with_right_crc
-from tests.support.conformance.wheel_oracles import kafka_python, require, run_java
+from tests.support.conformance.wheel_oracles import (
+    PYTHON_CLIENTS,
+    require,
+    run_java,
+    run_python_client,
+)
 
 pytestmark = pytest.mark.conformance
 
-PROGRAM = Path(__file__).parents[1] / "support" / "conformance" / "BatchOracle.java"
+PROGRAMS = Path(__file__).parents[1] / "support" / "conformance"
 JAVA = "Kafka's own Java client"
 BATCHES = 5000
+PYTHON_BATCHES = 1000
+Answers = list[tuple[str, list[str]]]
+CONTROL_KEYS = {"x00000000": "aborted transactions", "x00000001": "committed transactions"}
 
 
-def java(text: str) -> list[tuple[str, list[str]]]:
+def java(text: str) -> Answers:
     """Return for each buffer its bytes, as BatchOracle shows them, and the lines about it."""
-    lines = require(JAVA, lambda: run_java(PROGRAM, text)).splitlines()
-    found: list[tuple[str, list[str]]] = []
-    for line in lines:
+    return answers(require(JAVA, lambda: run_java(PROGRAMS / "BatchOracle.java", text)))
+
+
+def python(client: str, text: str) -> Answers:
+    """Return the same of a Python client."""
+    program = PROGRAMS / "batch_oracle.py"
+    return answers(require(client, lambda: run_python_client(program, client, text)))
+
+
+def answers(output: str) -> Answers:
+    found: Answers = []
+    for line in output.splitlines():
         if line.startswith("bytes"):
             found.append((line.removeprefix("bytes").strip(), []))
         else:
             found[-1][1].append(line)
     return found
+
+
+def read(buffers: Iterable[bytes]) -> str:
+    """Return what an oracle is asked about these bytes."""
+    return "\n".join(["read", *(data.hex() for data in buffers)])
+
+
+def is_same(theirs: list[str], lines: list[str]) -> bool:
+    """Tell if both say the same; a client that does not tell something says "?"."""
+    if len(theirs) != len(lines):
+        return False
+    words = zip(" ".join(theirs).split(" "), " ".join(lines).split(" "), strict=False)
+    return all(their == our or their == "?" for their, our in words)
+
+
+def counted(buffers: Iterable[list[str]]) -> str:
+    lists = list(buffers)
+    batches = sum(line.startswith("batch") for lines in lists for line in lines)
+    return f"{batches} batches with {sum(map(len, lists)) - batches} records"
 
 
 def hexed(data: bytes | None) -> str:
@@ -36,8 +77,12 @@ def hexed(data: bytes | None) -> str:
 
 def ours(data: bytes) -> list[str]:
     """Return the lines that BatchOracle should write; raise AssertionError for damage."""
+    return lines_about(scan(data))
+
+
+def lines_about(outcomes: Iterable[object]) -> list[str]:
     lines = []
-    for batch in scan(data):
+    for batch in outcomes:
         assert isinstance(batch, RecordBatch), batch
         records = list(batch.records())
         assert all(isinstance(record, Record) for record in records), records
@@ -68,53 +113,81 @@ def test_batches_of_javas_client_are_read_as_it_reads_them():
     assert len(buffers) == BATCHES
     for data, lines in buffers:
         assert ours(bytes.fromhex(data[1:])) == lines
-    counts = {
-        word: sum(line.startswith(word) for _, lines in buffers for line in lines)
-        for word in ("batch", "record")
-    }
-    print(f"{counts['batch']} batches with {counts['record']} records agree")
+    kinds = Counter(kind for _, lines in buffers for kind in kinds_of(lines))
+    print(f"{counted(lines for _, lines in buffers)} agree: {dict(sorted(kinds.items()))}")
+    codecs = {f"v{magic} {codec}" for magic in (0, 1, 2) for codec in CODECS[: 4 + magic // 2]}
+    others = {"empty", "gap", "null key", "null value", "100 headers", "offset above 2^31"}
+    assert kinds.keys() == codecs | others | {*CONTROL_KEYS.values()}
+
+
+def kinds_of(lines: list[str]) -> Iterator[str]:
+    """Yield what is special in one buffer; a kind may come twice."""
+    for line, following in pairwise([*lines, "end"]):
+        word, *fields = line.split(" ")
+        if word == "batch":
+            magic, base, last, codec, *_, is_control = fields
+            yield f"v{magic} {codec}"
+            if int(base) > 1 << 31:
+                yield "offset above 2^31"
+            if not following.startswith("record"):
+                yield "empty"
+        else:
+            offset, _, _, key, value, *headers = fields
+            if magic == "2" and not following.startswith("record") and offset != last:
+                yield "gap"
+            if is_control == "true":
+                yield CONTROL_KEYS[key]
+            elif "null" in (key, value):
+                yield "null key" if key == "null" else "null value"
+            if len(headers) == 100:
+                yield "100 headers"
 
 
 def test_golden_batches_are_read_as_javas_client_reads_them():
-    text = "\n".join(["read", *(data.hex() for data in ALL.values())])
-    for (_, lines), (name, data) in zip(java(text), ALL.items(), strict=True):
+    for (_, lines), (name, data) in zip(java(read(ALL.values())), ALL.items(), strict=True):
         assert ours(data) == lines, name
 
 
-@pytest.mark.parametrize("magic", [0, 1, 2])
-def test_batches_of_kafka_python_are_read_as_they_were_written(magic):
-    name = "legacy_records" if magic < 2 else "default_records"
-    (module,) = require("kafka-python", lambda: kafka_python(f"kafka.record.{name}"))
-    chance = random.Random(magic)
-    count = 0
-    for _ in range(1000):
-        codec = chance.choice([0, 1])  # what it needs no package for
-        rows = [
-            (
-                chance.randrange(1 << 42) if magic else -1,
-                chance.choice([None, chance.randbytes(chance.randrange(40))]),
-                chance.choice([None, chance.randbytes(chance.randrange(200))]),
-                [("name", chance.randbytes(3))] * chance.randrange(3) if magic == 2 else [],
-            )
-            for _ in range(chance.randrange(1, 20))
-        ]
-        if magic == 2:
-            builder = module.DefaultRecordBatchBuilder(2, codec, 1, 4000, 5, 17, 1 << 16)
+@pytest.mark.parametrize("client", PYTHON_CLIENTS)
+def test_batches_of_a_python_client_are_read_as_it_and_javas_read_them(client):
+    buffers = python(client, f"write 60 {PYTHON_BATCHES}")
+    assert len(buffers) == PYTHON_BATCHES
+    written = [bytes.fromhex(data[1:]) for data, _ in buffers]
+    here = [ours(data) for data in written]
+    for (_, theirs), lines in zip(buffers, here, strict=True):
+        assert is_same(theirs, lines)
+    assert [lines for _, lines in java(read(written))] == here
+    print(f"{client}: {counted(here)} are read alike by it, by Java's client and here")
+
+
+@pytest.mark.parametrize("client", PYTHON_CLIENTS)
+def test_batches_of_javas_client_are_read_as_a_python_client_reads_them(client):
+    written = [bytes.fromhex(data[1:]) for data, _ in java(f"write 61 {PYTHON_BATCHES}")]
+    written = [data for data in written if data]  # compaction has left nothing of some
+    here = [ours(data) for data in written]
+    refused = 0
+    for (_, theirs), lines in zip(python(client, read(written)), here, strict=True):
+        if theirs[0].startswith("refused UnsupportedCodecError"):
+            assert (client, lines[0].split(" ")[1]) == ("aiokafka", "0")
+            refused += 1
         else:
-            builder = module.LegacyRecordBatchBuilder(magic, codec, 1 << 16)
-        for offset, (timestamp, key, value, headers) in enumerate(rows):
-            fields = [offset, timestamp if magic else None, key, value]
-            builder.append(*fields, headers)
-        found = [record for batch in scan(bytes(builder.build())) for record in batch.records()]
-        sequences = [17 + number if magic == 2 else NO_SEQUENCE for number in range(len(rows))]
-        assert found == [
-            Record(offset, timestamp, key, value, tuple(headers), sequence)
-            for offset, ((timestamp, key, value, headers), sequence) in enumerate(
-                zip(rows, sequences, strict=True)
-            )
-        ]
-        count += len(rows)
-    print(f"1000 buffers of format v{magic} with {count} records agree")
+            assert is_same(theirs, lines)
+    print(f"{client}: {counted(here)} of Java's client; {refused} buffers refused (lz4 in v0)")
+
+
+def test_file_of_all_writers_and_formats_is_read_as_every_client_reads_it(tmp_path):
+    buffers = [*java("write 62 600")]
+    for client in PYTHON_CLIENTS:
+        buffers += python(client, "write 62 600")
+    Random(62).shuffle(buffers)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"".join(bytes.fromhex(data[1:]) for data, _ in buffers))
+    lines = lines_about(walk_log(path))
+    ((_, theirs),) = java(read([path.read_bytes()]))
+    assert theirs == lines
+    ((_, theirs),) = python("kafka", read([path.read_bytes()]))
+    assert is_same(theirs, lines)
+    print(f"one file, all formats: {counted([lines])}")
 
 
 STRICTER = {
@@ -125,7 +198,7 @@ STRICTER = {
 """What is damage for us and not for Kafka's reader, and why."""
 
 
-def damaged(data: bytes, chance: random.Random) -> bytes:
+def damaged(data: bytes, chance: Random) -> bytes:
     """Return the first batch with some bytes changed and a right crc: its writer was wrong."""
     batch = next(scan(data))
     assert isinstance(batch, RecordBatch)
@@ -138,11 +211,11 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def test_batches_of_a_wrong_writer_are_refused_where_javas_client_refuses_them():
-    chance = random.Random(7)
+    chance = Random(7)
     buffers = [damaged(ALL[chance.choice(sorted(ALL))], chance) for _ in range(3000)]
-    answers = java("\n".join(["read", *(data.hex() for data in buffers)]))
+    found = java(read(buffers))
     differences, refused, stricter = [], 0, 0
-    for (_, lines), data in zip(answers, buffers, strict=True):
+    for (_, lines), data in zip(found, buffers, strict=True):
         theirs = next((line for line in lines if line.startswith("refused")), "")
         try:
             ours(data)

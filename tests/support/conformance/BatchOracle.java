@@ -109,7 +109,8 @@ public class BatchOracle {
     }
 
     static Header[] headers(Random random, byte magic) {
-        Header[] result = new Header[magic < 2 || random.nextInt(3) > 0 ? 0 : random.nextInt(9)];
+        int many = random.nextInt(10) == 0 ? 100 : random.nextInt(9);
+        Header[] result = new Header[magic < 2 || random.nextInt(3) > 0 ? 0 : many];
         for (int n = 0; n < result.length; n++) result[n] = new RecordHeader("h" + random.nextInt(300), bytes(random));
         return result;
     }

