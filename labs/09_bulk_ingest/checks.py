@@ -58,10 +58,10 @@ def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
 
         other = _joined(_OF_OTHER_TASKS, _OF_OTHER_TASKS)
         _put(folder / "staging", _OF_OTHER_TASKS)
-        both = whole | {"load-3.txt": other}
+        both = whole | {"load-2.8.txt": other}
 
         def next_job() -> Files:
-            commit(folder, "load-3", [*_OF_OTHER_TASKS])
+            commit(folder, "load-2.8", [*_OF_OTHER_TASKS])
             return _visible(folder)
 
         compare.equal("the next job: what readers see", next_job, both)
