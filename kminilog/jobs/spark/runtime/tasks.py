@@ -89,7 +89,8 @@ def watched(
         # The JVM may have ended, or the user ends the command: the other thread will say so.
         with suppress(Py4JError, OSError, KeyboardInterrupt):
             while not is_over.wait(_SECONDS_BETWEEN_LOOKS):
-                if (stage := _latest_stage(context, tag)) and stage.numTasks:
+                stage = _latest_stage(context, tag)
+                if stage and stage.numTasks and not is_over.is_set():  # a look may take long
                     done = stage.numCompletedTasks
                     report(TasksDone(step, done, stage.numTasks, size_bytes))
 
