@@ -6,6 +6,6 @@ import zlib
 def checksum(message):
     rest, crc = message[16:], 0
     while rest:
-        crc = zlib.crc32(rest[:1], crc)
-        rest = rest[1:]
+        crc = zlib.crc32(rest[:64], crc)
+        rest = rest[64:]
     return crc
