@@ -15,8 +15,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
-
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 TOPIC = "orders"
 START_MS = 1_700_000_000_000
@@ -25,6 +23,8 @@ _FETCH, _VERSION = 1, 4
 
 def main(seed: int, count: int) -> None:
     """Write what is said above to stdout."""
+    from confluent_kafka import Producer  # only the process that runs this has it
+
     for number, codec in enumerate([*CODECS, "zstd"]):
         chance = random.Random(seed + number)
         options = {"transactional.id": "t"} if number == len(CODECS) else {}
@@ -117,6 +117,8 @@ def received(connection: socket.socket, size: int) -> bytes:
 
 def consumed(servers: str, count: int) -> Iterator[str]:
     """Yield what librdkafka's consumer reads, in the lines of BatchOracle."""
+    from confluent_kafka import Consumer, TopicPartition
+
     consumer = Consumer(
         {"bootstrap.servers": servers, "group.id": "g", "isolation.level": "read_uncommitted"}
     )
