@@ -4,6 +4,8 @@
     kafka      a process: FileRecords of kafka-clients, by a program of ours that was compiled
                before; it does what DumpLogSegments does without `--deep-iteration`: it looks at
                every checksum, and prints a line for every batch, here into the null device
+    bytes      reading the files and their CRC-32C, in a C library and nothing else: no program
+               that looks at every checksum takes less
 
 1 GB of format v2 for each codec, in batches of 16 KB before compression; a segment has 256 MB. The
 processes take turns, so each reads from the page cache. `python -m bench.verifying_today
@@ -26,6 +28,7 @@ import pyarrow as pa
 
 from bench.timing import ratio, rounds_of_each
 from kminilog.broker_files.crc32c import crc32c
+from kminilog.verification.broker_files.batch_reader import WINDOW_BYTES
 from tests.support.conformance.wheel_oracles import java_client_jars
 
 CODECS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
@@ -106,6 +109,13 @@ def kafka(java: list[str], logs: list[Path]) -> None:
     subprocess.run(java, input=names, check=True, stdout=subprocess.DEVNULL, text=True)
 
 
+def checksums(logs: list[Path]) -> None:
+    for log in logs:
+        with open(log, "rb", buffering=0) as file:
+            while data := file.read(WINDOW_BYTES):
+                crc32c(data)
+
+
 def compiled(directory: Path) -> list[str]:
     """Return the command of Kafka's reader; its argument: as DumpLogSegments does."""
     home = os.environ.get("JAVA_HOME")
@@ -121,15 +131,20 @@ def measured(java: list[str], directory: Path, size_bytes: int) -> Iterator[str]
     for codec in CODECS:
         log_dir = directory / codec
         logs = sorted(write_partition(log_dir, codec, size_bytes).glob("*.log"))
-        ours, theirs = rounds_of_each(
-            [lambda at=log_dir: kminilog(at), lambda at=logs: kafka(java, at)], ROUNDS
+        ours, theirs, least = rounds_of_each(
+            [
+                lambda at=log_dir: kminilog(at),
+                lambda at=logs: kafka(java, at),
+                lambda at=logs: checksums(at),
+            ],
+            ROUNDS,
         )
         stored = sum(log.stat().st_size for log in logs)
         told = f"  {codec:5}{stored / 1e9:6.2f} GB"
         for name, times in ("kminilog", ours), ("kafka", theirs):
             median = statistics.median(times)
             told += f"   {name}{median:7.2f} s{stored / median / 1e6:6.0f} MB/s"
-        yield f"{told}{ratio(theirs, ours):6.2f} x"
+        yield f"{told}{ratio(theirs, ours):6.2f} x   bytes{statistics.median(least):6.2f} s"
         shutil.rmtree(log_dir)
 
 
