@@ -193,7 +193,7 @@ def _tell_result(told: Script, key: bytes, partitions: int, state: Mapping[str, 
 
 
 def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Picture:
-    """Return the key as bytes, and words as their 32 bits, four for each hex digit."""
+    """Return the key as bytes, those from `start` to `end` marked, and words as their bits."""
     bars = [
         Bar(
             at,
@@ -204,16 +204,18 @@ def _picture(key: bytes, start: int, end: int, words: Mapping[str, int]) -> Pict
         for at in range(0, len(key), 4)
     ]
     lane = PictureLane("key", 0, max(len(key), 1), tuple(bars), count(len(key), "byte"), _FILE)
-    lanes = [lane]
-    for name, word in words.items():
-        text = f"{word:032b}"
-        parts = [(at, text[at : at + 4]) for at in range(0, 32, 4)]
-        digits = [Bar(at, at + 4, bits, "value" if "1" in bits else "seen") for at, bits in parts]
-        lanes.append(PictureLane(name, 0, 32, tuple(digits), f"0x{word:08x}"))
     return Picture(
         "The key in words of four bytes, and the hash as bits: four for each hex digit",
-        tuple(lanes),
+        (lane, *(bits_lane(name, word) for name, word in words.items())),
     )
+
+
+def bits_lane(name: str, word: int) -> PictureLane:
+    """Return the 32 bits of a word, four for each hex digit."""
+    text = f"{word:032b}"
+    parts = [(at, text[at : at + 4]) for at in range(0, 32, 4)]
+    digits = [Bar(at, at + 4, bits, "value" if "1" in bits else "seen") for at, bits in parts]
+    return PictureLane(name, 0, 32, tuple(digits), f"0x{word:08x}")
 
 
 def _partition_picture(results: Mapping[str, int], partitions: int) -> Picture:

@@ -1,0 +1,1 @@
+"""Benches: places to play with the engine, in the playground."""

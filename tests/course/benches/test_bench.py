@@ -1,0 +1,59 @@
+"""What every bench does with its form and its acts."""
+
+import pytest
+
+from kminilog.course.benches.bench import Bench, BenchAct, BenchField
+from kminilog.course.benches.registry import BENCHES, bench_of
+from kminilog.explain.document import Cost, Document, State, Step
+
+
+def told(fields, acts):
+    step = Step(f"{dict(fields)} {list(acts)}", None, (), State({}, {}, ()), Cost())
+    return Document("b", "b", (), (), (step,))
+
+
+BENCH = Bench(
+    "b",
+    "b",
+    (BenchField("dialect", "dialect", "kafka", ("documented", "kafka")),),
+    (BenchAct("append", "Append", (BenchField("key", "key"), BenchField("value", "value"))),),
+    told,
+)
+
+
+def test_bench_takes_the_default_of_a_field_that_is_not_given():
+    assert "'kafka'" in BENCH.answer({}, []).steps[-1].say
+
+
+def test_bench_passes_acts_as_they_are():
+    act = "append k 'red apple'"
+    assert BENCH.answer({}, [act]).steps[-1].say.endswith(f"{[act]}")
+
+
+@pytest.mark.parametrize(
+    "fields, act, said",
+    [
+        ({"dialect": "x"}, "append k v", "dialect: 'x' is none of: documented, kafka"),
+        ({}, "append k", "'append k' is no act of this bench; its acts: append key value"),
+        ({}, "", "'' is no act"),
+        ({}, "append 'k", "No closing quotation"),
+    ],
+)
+def test_bench_says_in_one_line_what_it_does_not_take(fields, act, said):
+    with pytest.raises(ValueError) as told:
+        BENCH.answer(fields, [act])
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_every_bench_begins_with_a_document(name):
+    bench = bench_of(name)
+    document = bench.answer({}, [])
+    document.check()
+    assert (bench.name, document.name) == (name, name)
+
+
+def test_unknown_bench_is_told():
+    with pytest.raises(ValueError, match="'nothing' is no bench"):
+        bench_of("nothing")
