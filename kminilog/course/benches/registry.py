@@ -9,6 +9,7 @@ from kminilog.course.benches.bench import Bench
 
 BENCHES = {
     "murmur2": "kminilog.course.benches.key",
+    "record": "kminilog.course.benches.message",
 }
 
 
