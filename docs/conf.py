@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from kminilog.cli.step.command import scene_command, write_pages
+from kminilog.course.benches.registry import BENCHES
 from kminilog.format.names import TopicPartition
 
 sys.path.insert(0, str(Path(__file__).parent))  # the directives beside this file
@@ -62,8 +63,11 @@ html_extra_path = ["trace-1.schema.json", "lab-check-1.schema.json"]
 _FRAME = """<figure class="step-through">
 <iframe src="{page}" title="{title}" loading="lazy" allowfullscreen></iframe>
 <figcaption>{title} <a href="{page}">Open it alone</a>, or type
-<code>kminilog step {name}</code>.</figcaption>
+<code>kminilog step {name}</code>.{own}</figcaption>
 </figure>"""
+_OWN = ' <a href="{playground}">Try it with your own</a>.'
+_BENCH_OF = {"flip": "record", **{name: name for name in BENCHES}}
+_NEEDS_THREADS = "buffer-pool"  # which a browser does not have
 
 
 class StepThrough(SphinxDirective):
@@ -82,8 +86,12 @@ class StepThrough(SphinxDirective):
         command = " --from-step ".join(("kminilog step " + name, *self.arguments[1:]))
         if list(self.content) != [command]:
             raise self.error(f"the content must be the command: {command}")
-        page = "../" * self.env.docname.count("/") + f"step-throughs/{name}.html#step/{number}"
-        html = _FRAME.format(name=name, page=page, title=scene_command(name).short_help)
+        up = "../" * self.env.docname.count("/")
+        page = f"{up}step-throughs/{name}.html#step/{number}"
+        playground = f"{up}playground/#{_BENCH_OF.get(name, f'step?scene={name}')}"
+        own = "" if name == _NEEDS_THREADS else _OWN.format(playground=playground)
+        title = scene_command(name).short_help
+        html = _FRAME.format(name=name, page=page, title=title, own=own)
         return [nodes.raw("", html, format="html")]
 
 

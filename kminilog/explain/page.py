@@ -4,8 +4,9 @@
     the document as JSON        the same as `--json` prints; its SHA-256 is in a meta element
     pages.css, viewer.js        one step at a time, bytes to point at, questions that wait
 
-The templates are step.html, bytes.html, beside.html and index.html (pages.py). Names, keys and
-values may be hostile; they stay text. Source: ours.
+The templates are step.html, beside.html, index.html and bench_answer.html, with what they share in
+step_parts.html and bytes.html (pages.py). Names, keys and values may be hostile; they stay text.
+Source: ours.
 """
 
 import re
@@ -109,6 +110,22 @@ def render_page(
             room -= len(bytes_.encode())
             shown.append(slot)
     return _page(document, index, shown, width, from_step)
+
+
+def render_last_step(document: Document) -> str:
+    """Return the last step alone, for a page that has the style sheets: its bytes are buttons."""
+    *others, step = document.steps
+    picture = step.state.picture
+    rows = _rows_drawn(picture)
+    drawing = picture and drawn(picture, WIDTH)
+    return render(
+        "bench_answer.html",
+        one=_StepView(1, step, "", drawing, rows, set(), False, [], False),
+        before=(others or [step])[-1],
+        files=[file for file in document.files if file.name in step.state.ends],
+        fields=document.fields,
+        focus={(file, at) for file, start, end in step.focus for at in range(start, end)},
+    )
 
 
 def render_index(listed: Sequence[Listed]) -> str:

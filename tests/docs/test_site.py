@@ -17,12 +17,14 @@ import pytest
 import kminilog
 from kminilog.cli.main import ANSWER_IS_NO, CLOSED_PIPE, NOT_DONE, main
 from kminilog.cli.step.command import SCENES
+from kminilog.course.benches.registry import BENCHES
 from tests.support.browser import LOW_CONTRAST, Page, wait_until
 from tests.test_floor_plan import KINDS, READINGS, ROOMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 INDEX = (DOCS / "index.md").read_text()
 PAGES = sorted(path.stem for path in DOCS.glob("*.md"))
+PLAYGROUND = "playground/"  # `make playground` writes it into the site
 SIZES = {"phone": (390, 844), "laptop": (1280, 800), "projector": (1920, 1080)}
 FRAMED = re.compile(r"^```\{step-through\} ([\w-]+)(?: (\d+))?$", re.MULTILINE)
 # What stands on more than one line, of the parts of names, but for breaks after hyphens.
@@ -81,7 +83,7 @@ def broken_links(site: Path) -> list[tuple[str, str]]:
     for path, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
-            if parts.scheme in ("http", "https", "data", "javascript"):
+            if parts.scheme in ("http", "https", "data", "javascript") or parts.path == PLAYGROUND:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             is_there = target.is_file() and target.is_relative_to(site)
@@ -90,6 +92,16 @@ def broken_links(site: Path) -> list[tuple[str, str]]:
             if not is_there:
                 found.append((path.name, link))
     return found
+
+
+@pytest.mark.processes
+def test_each_step_through_leads_to_its_place_in_the_playground(site):
+    pages = [Links(path.read_text()) for path in site.glob("*.html")]
+    links = {urlsplit(link) for page in pages for link in page.links}
+    led = {one.fragment for one in links if one.path == PLAYGROUND and one.fragment}
+    framed = {name for path in DOCS.glob("*.md") for name, _ in FRAMED.findall(path.read_text())}
+    own = {"flip": "record", **{name: name for name in BENCHES}}
+    assert led >= {own.get(name, f"step?scene={name}") for name in framed - {"buffer-pool"}}
 
 
 @pytest.mark.processes

@@ -21,6 +21,7 @@ from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import write_line
 from kminilog.cli.shared.output_files import OutputDirectory, write_output
 from kminilog.cli.step.command import SCENES, scene_command
+from kminilog.course.benches.registry import BENCHES, bench_of
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, labs_folder
 from kminilog.pages import counted, render
@@ -72,8 +73,10 @@ def _page() -> bytes:
     """Return the page, with a form for each step-through and the exercises that need no Spark."""
     labs = [lab for lab in all_labs() if lab.number not in _WITH_ARRAYS]
     scenes = [scene_command(name) for name in SCENES]
+    benches = [bench_of(name) for name in BENCHES]
     catalogue = Catalogue(DEFAULT_LANGUAGE)
-    return render("playground.html", scenes=scenes, labs=labs, catalogue=catalogue).encode()
+    page = render("playground.html", scenes=scenes, benches=benches, labs=labs, catalogue=catalogue)
+    return page.encode()
 
 
 def _packages() -> bytes:

@@ -213,6 +213,14 @@ def check(lab: int, answers: str) -> str:
     return str(told["stdout"])
 
 
+def bench(name: str, fields: Mapping[str, str], acts: Sequence[str]) -> str:
+    """Return what a bench answers to its state, as markup; no file at home changes."""
+    from kminilog.course.benches.registry import bench_of
+    from kminilog.explain.page import render_last_step
+
+    return render_last_step(bench_of(name).answer(fields, acts))
+
+
 def files() -> list[tuple[str, int, int]]:
     """Return name, size and checksum of each file at home."""
     paths = sorted(path for path in HOME.rglob("*") if path.is_file())

@@ -86,12 +86,14 @@ const refused = (error) => ({ code: 2, stdout: "", stderr: lastLine(error), chan
 const run = (words, given = "") => inTurn(`kminilog ${words.join(" ")} …`, "run", words, given).catch(refused);
 const check = async (lab, answers) => JSON.parse(await inTurn(`lab ${lab} …`, "check", lab, answers)).exercises;
 const read = (name) => inTurn("", "read", name);
-window.kminilog = { run, check };
+const bench = (...state) => inTurn("", "bench", ...state);
+window.kminilog = { run, check, bench };
 $("stop").onclick = () => $("stop").hidden || worker.end("Stopped.");
 function show() {
-  const name = location.hash.slice(1) || "step";
+  const place = location.hash.slice(1).split("?")[0] || "step";
+  const name = $(`bench-${place}`) ? "play" : place;
   for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== name;
-  for (const link of document.querySelectorAll("nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
+  for (const link of document.querySelectorAll("header nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
 }
 window.onhashchange = show;
 document.onsubmit = (event) => event.preventDefault();

@@ -53,8 +53,8 @@ def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
     lanes = [_row(count(partitions + more, "partition"), moves, more) for more in (0, 1)]
     say = (
         f"{positive} modulo {partitions} is {positive % partitions}: the key goes to partition "
-        f"{positive % partitions}. With one more partition, {len(moved)} of {len(KEYS)} other "
-        f"keys {agreeing('go', len(moved))} elsewhere."
+        f"{positive % partitions}. With one more partition, {len(moved)} of these {len(KEYS)} keys "
+        f"{agreeing('go', len(moved))} elsewhere."
     )
     values: dict[str, Value] = {
         "key": shown_in(key, _COLUMNS),

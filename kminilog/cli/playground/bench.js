@@ -1,0 +1,136 @@
+// The benches. The address is the state: the fields of a bench, and its acts in their order. Python
+// answers the whole state anew each time; this script only asks, and shows what it says.
+const $ = (id) => document.getElementById(id);
+const { bench: ask } = window.kminilog;
+const names = [...document.querySelectorAll(".bench")].map((each) => each.id.slice("bench-".length));
+const form = () => $(`bench-${name}`).querySelector(".fields");
+let name = names[0];
+let acts = [];
+let byte = null; // the one that was chosen last: it gets the focus again after its act
+let [isBusy, isOld, later] = [false, false, 0];
+
+function place() {
+  const [first, query] = location.hash.slice(1).split("?");
+  return [first === "play" ? names[0] : first, new URLSearchParams(query)];
+}
+function address() {
+  const query = new URLSearchParams(new FormData(form()));
+  for (const act of acts) query.append("act", act);
+  return `#${name}?${query}`;
+}
+// A browser refuses too many new addresses in a short time, as when a slider is moved.
+function keepAddress() {
+  clearTimeout(later);
+  later = setTimeout(() => history.replaceState(null, "", address()), 300);
+}
+function go(now) {
+  clearTimeout(later);
+  history.replaceState(null, "", address());
+  acts = now;
+  history.pushState(null, "", address());
+  return refresh();
+}
+
+// From the address to the form: after a link, a reload, Back or Forward.
+function open() {
+  clearTimeout(later);
+  const [first, query] = place();
+  if (first === "step" && query.has("scene")) return openScene(query.get("scene"));
+  if (!names.includes(first)) return;
+  if (first !== name) $("answer-view").replaceChildren();
+  name = first;
+  for (const each of names) $(`bench-${each}`).hidden = each !== name;
+  for (const link of document.querySelectorAll("#play nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
+  for (const field of form().elements) field.value = query.get(field.name) ?? standard(field);
+  acts = query.getAll("act");
+  showNumbers();
+  refresh();
+}
+const standard = (field) => field.defaultValue ?? [...field.options].find((each) => each.defaultSelected).value;
+function openScene(scene) {
+  if (![...$("scene").options].some((each) => each.value === scene)) return;
+  $("scene").value = scene;
+  $("scene").dispatchEvent(new Event("change"));
+  $("step-form").requestSubmit();
+}
+function showNumbers() {
+  for (const each of document.querySelectorAll(".bench output")) each.value = each.previousElementSibling.value;
+}
+
+// While Python computes, more may be typed: then its answer is out of date, and is not shown.
+async function refresh() {
+  isOld = true;
+  if (isBusy) return;
+  isBusy = true;
+  while (isOld) {
+    isOld = false;
+    const fields = Object.fromEntries(new FormData(form()));
+    const answer = await ask(name, fields, acts).then((html) => ({ html }), (fault) => ({ fault }));
+    if (!isOld) show(answer);
+  }
+  isBusy = false;
+}
+function show({ html, fault }) {
+  const view = $("answer-view");
+  const hadFocus = view.contains(document.activeElement);
+  view.hidden = Boolean(fault);
+  $("bench-fault").textContent = fault ? String(fault.message).trim().split("\n").at(-1).replace(/^ValueError: /, "") : "";
+  if (!fault) view.innerHTML = html;
+  $("bench-said").textContent = view.querySelector(".say")?.textContent ?? "";
+  $("acts").replaceChildren(...acts.map((act) => Object.assign(document.createElement("li"), { textContent: act })));
+  $("undo").disabled = !acts.length;
+  const cells = [...view.querySelectorAll(".byte")];
+  const chosen = cells.find((each) => each.dataset.at === byte) ?? cells[0];
+  if (chosen) chosen.tabIndex = 0;
+  if (hadFocus || isActDone) chosen?.focus();
+  isActDone = false;
+}
+
+// ---- acts
+
+const quoted = (word) => (/^[\w.:/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+let isActDone = false; // and it began at a byte
+function act(event) {
+  const line = [event.target.dataset.act, ...[...new FormData(event.target).values()].map(quoted)].join(" ");
+  isActDone = Boolean(event.target.elements.hex);
+  event.target.reset();
+  go([...acts, line]);
+}
+function choose(cell) {
+  byte = cell.dataset.at;
+  const at = $(`bench-${name}`).querySelector(".act [name=at]");
+  if (!at) return;
+  at.value = byte;
+  const next = at.form.elements.hex ?? at;
+  next.value = cell.textContent;
+  next.select();
+  next.focus();
+}
+function move(event) {
+  const cells = [...$("answer-view").querySelectorAll(".byte")];
+  const step = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+  const from = cells.indexOf(event.target);
+  if (from < 0 || !step) return;
+  event.preventDefault();
+  const to = cells[Math.min(Math.max(from + step, 0), cells.length - 1)];
+  event.target.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+}
+$("answer-view").onclick = ({ target }) => { if (target.matches(".byte")) choose(target); };
+$("answer-view").onkeydown = move;
+$("undo").onclick = () => go(acts.slice(0, -1));
+$("copy").onclick = async () => {
+  history.replaceState(null, "", address());
+  const copying = navigator.clipboard?.writeText(location.href) ?? Promise.reject();
+  $("copied").textContent = await copying.then(() => "Copied.", () => "The address of this page is the link.");
+};
+for (const each of document.querySelectorAll(".act")) each.onsubmit = act;
+for (const each of document.querySelectorAll(".act [name=hex]")) {
+  each.oninput = () => { if (/^[0-9a-f]{2}$/i.test(each.value)) each.form.requestSubmit(); };
+}
+for (const each of document.querySelectorAll(".fields")) {
+  each.oninput = () => { showNumbers(); keepAddress(); refresh(); };
+}
+addEventListener("hashchange", open);
+open();

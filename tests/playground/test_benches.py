@@ -1,0 +1,229 @@
+"""The benches in a real browser: typed, clicked, taken back, linked, and without a network."""
+
+import contextlib
+import functools
+import http.server
+import json
+import re
+import statistics
+import threading
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.course.benches.registry import BENCHES, bench_of
+from kminilog.explain.page import render_last_step
+from tests.playground.test_page_in_browser import _Quiet
+from tests.support.browser import LOW_CONTRAST, new_context, wait_until
+
+pytestmark = pytest.mark.xdist_group("playground")
+
+
+@pytest.fixture(scope="module")
+def page(browser, site):
+    """The page of the benches, and what it complained of and asked for."""
+    handler = functools.partial(_Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        with contextlib.closing(new_context(browser, reduced_motion="reduce")) as context:
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page = context.new_page()
+            page.address, told, asked = address, [], []
+            page.on("console", lambda message: told.append(message.text))
+            page.on("pageerror", lambda error: told.append(str(error)))
+            context.on("request", lambda request: asked.append(request.url))
+            page.goto(address + "#play")
+            yield page
+            assert told == []
+            away = [url for url in asked if not url.removeprefix("blob:").startswith(address)]
+            assert away == []
+        server.shutdown()
+
+
+def go(page, fragment):
+    page.evaluate("(hash) => { location.hash = hash; }", fragment)
+
+
+def said(page, words):
+    """Wait until the bench says this."""
+    wait_until(page, f"document.getElementById('bench-said').textContent.includes({words!r})")
+
+
+def acts(page):
+    return page.locator("#acts li").all_inner_texts()
+
+
+def partition_on_command_line(key, partitions):
+    command = ["partition", "--partitions", str(partitions), "--key", key, "--json"]
+    return json.loads(CliRunner().invoke(main, command).stdout)["choices"][0]["partition"]
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_bench_is_linked_and_shows_what_the_engine_says_on_the_machine(page, name):
+    go(page, "play")
+    page.click(f"#play nav [href='#{name}']")
+    document = bench_of(name).answer({}, [])
+    said(page, document.steps[-1].say)
+    assert page.is_visible(f"#bench-{name}")
+    shown = page.inner_html("#answer-view").replace("/>", ">")
+    expected = page.evaluate(
+        "(html) => Object.assign(document.createElement('div'), { innerHTML: html }).innerHTML",
+        render_last_step(document),
+    )
+    first = re.compile(' tabindex="(0|-1)"')  # one byte can be reached by Tab
+    assert first.sub("", shown) == first.sub("", expected)
+
+
+def test_hash_and_partition_follow_each_letter(page):
+    go(page, "murmur2?key=&partitions=15")
+    said(page, f"the key goes to partition {partition_on_command_line('', 15)}.")
+    page.focus("#bench-murmur2 [name=key]")
+    for typed in ("T", "TT", "TTü"):
+        page.keyboard.insert_text(typed[-1])
+        said(page, f"the key goes to partition {partition_on_command_line(typed, 15)}.")
+
+
+def test_slider_says_which_keys_move(page):
+    go(page, "murmur2?key=k&partitions=3")
+    said(page, "modulo 3 is")
+    page.focus("#bench-murmur2 [name=partitions]")
+    page.keyboard.press("ArrowRight")
+    said(page, f"modulo 4 is {partition_on_command_line('k', 4)}")
+    assert page.inner_text("#bench-murmur2 output") == "4"
+    moved = page.locator("#answer-view tr.marked").count()
+    assert f"{moved} of 20 keys move" in page.inner_text("#answer-view h3")
+
+
+def test_byte_is_changed_by_the_keyboard_alone_and_the_flipped_bit_is_named(page):
+    go(page, "record?key=alice&value=book&dialect=kafka")
+    said(page, "a valid message")
+    page.focus("#copy")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.byte')"):
+            break
+    for _ in range(23):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.keyboard.type("6d")
+    said(page, "One bit was flipped here: byte 23, 6d was 6c.")
+    assert page.evaluate("document.activeElement.dataset.at") == "23"
+    assert acts(page) == ["set 23 6d"]
+    assert page.locator("#answer-view .f-lost .label").inner_text().startswith("crc ✗")
+
+
+def test_byte_is_changed_by_a_click_and_taken_back_by_undo_and_by_the_browsers_back(page):
+    go(page, "record?key=&value=v&dialect=documented")
+    said(page, "Choose a byte")
+    page.click(".byte[data-at='11']")
+    page.keyboard.type("ff")
+    said(page, "unfinished: 267 bytes are needed")
+    page.click(".byte[data-at='7']")
+    page.keyboard.type("09")
+    said(page, "2 bytes are changed")
+    assert acts(page) == ["set 11 ff", "set 7 09"]
+    page.click("#undo")
+    said(page, "1 byte is changed")
+    page.go_back()
+    said(page, "2 bytes are changed")
+    page.go_back()
+    said(page, "1 byte is changed")
+    page.go_back()
+    said(page, "Choose a byte")
+    assert page.is_disabled("#undo")
+
+
+def test_link_is_copied_and_restores_all_after_a_reload_without_a_network(page):
+    go(page, "record?key=straße&value=v&dialect=kafka&act=set+11+ff")
+    said(page, "unfinished")
+    page.click("#copy")
+    wait_until(page, "document.getElementById('copied').textContent === 'Copied.'")
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.evaluate("navigator.serviceWorker.ready.then(() => 1)")
+    page.context.set_offline(True)
+    page.goto("about:blank")
+    page.goto(link)
+    said(page, "unfinished")
+    page.context.set_offline(False)
+    assert page.input_value("#bench-record [name=key]") == "straße"
+    assert page.input_value("#bench-record [name=dialect]") == "kafka"
+    assert acts(page) == ["set 11 ff"]
+
+
+@pytest.mark.parametrize(
+    "fragment, fault",
+    [
+        ("murmur2?partitions=15&key=" + "k" * 65, "the key has 65 bytes; at most 64 are shown"),
+        ("record?act=set+99+00", "byte: '99' is no number from 0 to 30"),
+        ("record?act=explode", "'explode' is no act of this bench; its acts: set at hex"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(page, fragment, fault):
+    go(page, fragment)
+    wait_until(page, "document.getElementById('bench-fault').textContent !== ''")
+    assert page.inner_text("#bench-fault") == fault
+    assert page.is_hidden("#answer-view")
+    go(page, "murmur2")
+    said(page, "the key goes to")
+    assert page.text_content("#bench-fault") == ""
+
+
+def test_link_to_the_form_of_a_step_through_chooses_it(page):
+    go(page, "step?scene=torn-tail")
+    page.wait_for_selector("#scene-torn-tail input", state="visible")
+    frame = page.frame_locator("#trace")
+    frame.locator("h1", has_text=re.compile("recovery", re.IGNORECASE)).wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("fragment", ["murmur2", "record?act=set+11+ff"])
+def test_bench_fits_its_window_and_can_be_read(page, fragment, width, height, scheme):
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    go(page, fragment)
+    said(page, "modulo 15" if fragment == "murmur2" else "unfinished")
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) == 0
+    assert page.evaluate(LOW_CONTRAST) == []
+
+
+UNNAMED = """() => [...document.querySelectorAll("#play :is(input, select, button, ol, nav)")]
+  .filter((each) => !(each.labels?.length || each.ariaLabel || each.textContent.trim()))
+  .map((each) => each.outerHTML)"""
+
+
+def test_every_control_has_a_name(page):
+    go(page, "record")
+    said(page, "a valid message")
+    assert page.evaluate(UNNAMED) == []
+
+
+# From a key to the frame after its picture has been put into the page.
+WATCH = """() => {
+  if (window.times) return void (times.length = 0);
+  let at = 0;
+  window.times = [];
+  addEventListener("keydown", () => { at = performance.now(); }, true);
+  const painted = new MessageChannel();
+  painted.port1.onmessage = () => times.push(performance.now() - at);
+  const tell = () => requestAnimationFrame(() => painted.port2.postMessage(0));
+  new MutationObserver(tell).observe(document.getElementById("answer-view"), { childList: true });
+}"""
+
+
+@pytest.mark.parametrize("field", ["murmur2 [name=key]", "record [name=value]"])
+def test_picture_follows_each_key_and_its_time_is_told(page, field):
+    name = field.split()[0]
+    go(page, name)
+    said(page, bench_of(name).answer({}, []).steps[-1].say)
+    page.evaluate(WATCH)
+    page.focus(f"#bench-{field}")
+    for number in range(30):
+        page.keyboard.press("k")
+        wait_until(page, f"times.length > {number}")
+    times = page.evaluate("times")
+    print(f"\n{name}: {statistics.median(times):.0f} ms median, {max(times):.0f} ms max of 30")
+    assert len(times) == 30
