@@ -1,6 +1,7 @@
 """A flipped bit is named by the checksum, and two flipped bits are never taken for one."""
 
 import random
+from itertools import combinations
 from zlib import crc32
 
 import pytest
@@ -8,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.broker_files.crc32c import crc32c
-from kminilog.format.flipped_bit import CRC32, CRC32C, MAX_BYTES, FlippedBit, flipped_bit
+from kminilog.format.flipped_bit import (
+    CRC32,
+    CRC32C,
+    MAX_BYTES,
+    MAX_BYTES_OF_MANY_BITS,
+    WrongByte,
+    flipped_bit,
+    wrong_byte,
+)
 
 CHECKSUMS = {CRC32: crc32, CRC32C: crc32c}
 
@@ -20,7 +29,7 @@ def flipped(data: bytes, *bits: int) -> bytes:
     return number.to_bytes(len(data))
 
 
-def named(data: bytes, polynomial: int) -> FlippedBit | None:
+def named(data: bytes, polynomial: int) -> WrongByte | None:
     """What is said of bytes that begin with their checksum."""
     stored = int.from_bytes(data[:4])
     return flipped_bit(stored, CHECKSUMS[polynomial](data[4:]), len(data) - 4, polynomial)
@@ -64,3 +73,31 @@ def test_more_bytes_than_the_limit_are_not_looked_at():
     data = bytes(MAX_BYTES + 1)
     assert flipped_bit(crc32(data), crc32(flipped(data, 0)), len(data)) is None
     assert flipped_bit(crc32(data[1:]), crc32(flipped(data[1:], 0)), len(data) - 1) == (4, 128)
+
+
+@pytest.mark.parametrize("polynomial", CHECKSUMS)
+def test_in_few_bytes_each_wrong_byte_is_named_and_two_bits_elsewhere_never(polynomial):
+    content = bytes(MAX_BYTES_OF_MANY_BITS)
+    right = CHECKSUMS[polynomial](content)
+
+    def named_byte(data: bytes) -> WrongByte | None:
+        stored, actual = int.from_bytes(data[:4]), CHECKSUMS[polynomial](data[4:])
+        return wrong_byte(stored, actual, len(content), polynomial)
+
+    data = right.to_bytes(4) + content
+    for at in range(4, len(data)):
+        for mask in range(1, 256):
+            assert named_byte(data[:at] + bytes([mask]) + data[at + 1 :]) == (at, mask)
+    for one, other in combinations(range(8 * len(data)), 2):
+        if one // 8 != other // 8:
+            assert named_byte(flipped(data, one, other)) is None
+
+
+def test_the_chance_of_a_false_byte_is_below_one_in_a_million():
+    assert 255 * MAX_BYTES_OF_MANY_BITS / 2**32 < 1e-6 < 255 * (MAX_BYTES_OF_MANY_BITS + 1) / 2**32
+
+
+def test_a_byte_with_several_wrong_bits_is_not_named_in_more_bytes():
+    content = bytes(MAX_BYTES_OF_MANY_BITS + 1)
+    assert wrong_byte(crc32(content), crc32(b"\3" + content[1:]), len(content)) is None
+    assert wrong_byte(crc32(content), crc32(b"\2" + content[1:]), len(content)) == (4, 2)

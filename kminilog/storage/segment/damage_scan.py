@@ -8,7 +8,8 @@ After damage it continues with the first message that has a right crc, at any by
                                           bad-length
 
 A stretch of damage gets one finding, by the fault at its beginning. If the crc is right for another
-size, the fault is the size field, which the crc does not cover. This module does not check offsets.
+size, the fault is the size field, which the crc does not cover. If one wrong byte explains it, the
+finding names it (format/flipped_bit.py). This module does not check offsets.
 A writer may be at work: a message that is complete at a second look is no damage. Source: ours;
 Kafka stops at the first invalid message.
 """
@@ -21,6 +22,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from kminilog.format.dialect import Dialect
+from kminilog.format.flipped_bit import MAX_BYTES, WrongByte, only_byte, wrong_byte_of
 from kminilog.format.message import (
     CRC_END,
     KEY_START,
@@ -29,6 +31,7 @@ from kminilog.format.message import (
     Fault,
     Message,
     NeedMoreBytes,
+    checksum,
     decode,
     encode,
 )
@@ -37,6 +40,7 @@ from kminilog.storage.segment.segment import Segment
 from kminilog.storage.segment.whole_messages import find_message, said_of, whole_at, whole_messages
 
 BAD_LENGTH, TORN_TAIL = "bad-length", "torn-tail"
+_SIZE_AT = 8
 _SIZE_AND_CRC = struct.Struct(">iI")
 _MAX_REPAIRED_BYTES = 1 << 26
 _LOOKS = 10_000  # this takes some ten milliseconds; a writer's next step takes microseconds
@@ -96,6 +100,7 @@ def _examine(
     real_size = _repaired_size(segment, position, end)
     if real_size is not None:
         detail = f"the size field is wrong: the crc is right for a size of {real_size}"
+        detail += _said_of_byte(segment, position, SIZE_END + real_size)
         return Damage(BAD_LENGTH, position, detail), end
     if isinstance(outcome, NeedMoreBytes):
         if not found and has_grown(segment.log_path, file_bytes):
@@ -115,6 +120,7 @@ def _examine(
         end = claimed_end  # the message that was found is inside the value of this one
     whole = whole_at(segment.log_path, position) if outcome.fault is Fault.BAD_MAGIC else None
     detail = outcome.detail + (said_of(whole) if whole else "")
+    detail += _said_of_byte(segment, position, outcome.length_bytes)
     return Damage(outcome.fault.value, position, detail), end
 
 
@@ -164,9 +170,40 @@ def repaired_size(data: bytes) -> int | None:
     """
     if len(data) < KEY_START:
         return None
-    size, stored_crc = _SIZE_AND_CRC.unpack_from(data, 8)
+    size, stored_crc = _SIZE_AND_CRC.unpack_from(data, _SIZE_AT)
     real_size = len(data) - SIZE_END
     return real_size if size != real_size and stored_crc == crc32(data[CRC_END:]) else None
+
+
+def wrong_byte_in(dialect: Dialect, data: bytes) -> WrongByte | None:
+    """Return the likely wrong byte of a message, all of it; None if none is likely. O(bytes).
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> data = encode(KAFKA, 5, b"key", b"an order")
+    >>> wrong_byte_in(KAFKA, data.replace(b"key", b"kex"))
+    WrongByte(at=24, mask=1)
+    """
+    if len(data) < KEY_START:
+        return None
+    real_size = repaired_size(data)
+    if real_size is not None:
+        return only_byte(_SIZE_AT, real_size ^ int.from_bytes(data[_SIZE_AT:SIZE_END]))
+    return wrong_byte_of(
+        data,
+        SIZE_END,
+        checksum(data),
+        lambda repaired: isinstance(decode(dialect, repaired), Message),
+    )
+
+
+def _said_of_byte(segment: Segment, position: int, length_bytes: int) -> str:
+    if length_bytes > CRC_END + MAX_BYTES:
+        return ""
+    with open(segment.log_path, "rb", opener=open_regular) as file:
+        file.seek(position)
+        data = file.read(max(length_bytes, 0))
+    wrong = wrong_byte_in(segment.dialect, data)
+    return f"; {wrong.said(data, position, SIZE_END)}" if wrong else ""
 
 
 def _repaired_size(segment: Segment, position: int, end: int) -> int | None:
