@@ -1,4 +1,4 @@
-"""Where the batches of a `.log` go on after damage, and whether bytes are only reserved.
+"""Damage in a `.log`: where batches go on after it, its wrong byte, whether it is only reserved.
 
 Zeros at the end of the file are no damage: a broker with `log.preallocate` makes its last segment
 as large as it may become; and after a power failure some file systems show a file that was about to
@@ -8,8 +8,13 @@ grow so. Everything is read from a descriptor, in windows. Source: ours; Kafka's
 import os
 import re
 
-from kminilog.broker_files.entries import RecordBatch, decode_batch
-from kminilog.format.message import NeedMoreBytes
+from kminilog.broker_files.crc32c import crc32c
+from kminilog.broker_files.entries import CorruptBatch, RecordBatch, decode_batch
+from kminilog.broker_files.record import CorruptRecord
+from kminilog.broker_files.record_batch import CRC_AT, CRC_END
+from kminilog.format.any_format import MAGIC_AT
+from kminilog.format.flipped_bit import CRC32C, MAX_BYTES, WrongByte, wrong_byte_of
+from kminilog.format.message import KEY_START, SIZE_END, NeedMoreBytes, checksum
 
 _WINDOW_BYTES = 1 << 18  # so that a window stays in the processor's cache
 _PROBE_BYTES = 1 << 16
@@ -54,6 +59,46 @@ def next_batch(
             return None
         start += len(window) - _SEEN_BYTES
     return None
+
+
+def wrong_byte_in(data: bytes) -> WrongByte | None:
+    """Return the likely wrong byte of a message or batch, all of it; None if none is likely.
+
+    The magic must be right: it says where the crc stands. O(bytes).
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> from kminilog.format.message import encode
+    >>> wrong_byte_in(encode(KAFKA, 5, b"key", b"an order").replace(b"key", b"kex"))
+    WrongByte(at=24, mask=1)
+    """
+    if len(data) < KEY_START:
+        return None
+    crc_at = _crc_at(data)
+    if crc_at == CRC_AT:
+        return wrong_byte_of(data, CRC_AT, crc32c(data[CRC_END:]), _is_sound, CRC32C)
+    return wrong_byte_of(data, crc_at, checksum(data), _is_sound)
+
+
+def _crc_at(data: bytes) -> int:
+    return CRC_AT if data[MAGIC_AT] == 2 else SIZE_END
+
+
+def _is_sound(data: bytes) -> bool:
+    batch = decode_batch(data)
+    return isinstance(batch, RecordBatch) and not any(
+        isinstance(record, CorruptRecord) for record in batch.records()
+    )
+
+
+def explained(descriptor: int, position: int, damage: CorruptBatch) -> CorruptBatch:
+    """Return damage; its detail names the wrong byte that explains it, if one does. O(bytes)."""
+    if damage.length_bytes > CRC_END + MAX_BYTES:
+        return damage
+    data = os.pread(descriptor, max(damage.length_bytes, 0), position)
+    wrong = wrong_byte_in(data)
+    if wrong is None:
+        return damage
+    return damage._replace(detail=f"{damage.detail}; {wrong.said(data, position, _crc_at(data))}")
 
 
 def is_zero_from(descriptor: int, position: int, end: int) -> bool:

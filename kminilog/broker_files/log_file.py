@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.broker_files.damage import is_zero_from, next_batch
+from kminilog.broker_files.damage import explained, is_zero_from, next_batch
 from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch, decode_batch
 from kminilog.broker_files.untouched import open_untouched
 from kminilog.format.message import NeedMoreBytes
@@ -79,8 +79,22 @@ def walk_log(path: Path, position: int = 0) -> Iterator[RecordBatch | DamagedByt
                 break
             next_position = next_position_after(path, at)
             end = os.stat(path).st_size if next_position is None else next_position
-            yield DamagedBytes(at, end, outcome, next_position is None and is_padding(path, at))
+            is_zero = next_position is None and is_padding(path, at)
+            yield DamagedBytes(at, end, _explained(path, at, outcome), is_zero)
         start = next_position
+
+
+def _explained(
+    path: Path, position: int, outcome: NeedMoreBytes | CorruptBatch
+) -> NeedMoreBytes | CorruptBatch:
+    """Return what was met at damage; it names the wrong byte that explains it, if one does."""
+    if not isinstance(outcome, CorruptBatch):
+        return outcome
+    descriptor = open_untouched(path)
+    try:
+        return explained(descriptor, position, outcome)
+    finally:
+        os.close(descriptor)
 
 
 def _grows(path: Path, size_bytes: int) -> bool:

@@ -37,7 +37,7 @@ from kminilog.broker_files.varint import Varint, decode_varint
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = _HEADER.size  # 61; Kafka: RECORD_BATCH_OVERHEAD
-CRC_END = 21
+CRC_AT, CRC_END = 17, 21
 CONTROL_BIT = 0x20  # of the attributes
 _INT32_MAX = (1 << 31) - 1
 _CONTROL_KEY = struct.Struct(">hh")  # version, type

@@ -35,7 +35,7 @@ _LOW_BITS = (1 << 24) - 1
 
 
 class WrongByte(NamedTuple):
-    """A byte by its place, and the bits in it that are wrong; a single one is 1, 2, 4 ... or 128."""
+    """A byte by its place, and which bits of it are wrong: 1, 2, 4 ... or 128 is a single one."""
 
     at: int
     mask: int

@@ -13,7 +13,7 @@ Source: Kafka: LogSegment, UnifiedLog.analyzeAndValidateRecords, DumpLogSegments
 import os
 from dataclasses import dataclass, field
 
-from kminilog.broker_files.damage import batch_at, is_zero_from, next_batch
+from kminilog.broker_files.damage import batch_at, explained, is_zero_from, next_batch
 from kminilog.broker_files.directory import SegmentFiles
 from kminilog.broker_files.entries import BatchOutcome, CorruptBatch, RecordBatch
 from kminilog.broker_files.record import CorruptRecord, NotChecked, Record
@@ -366,7 +366,7 @@ class _SegmentCheck:
             detail = f"{end - position} bytes of zeros to the end of the file"
             return BrokerFault.BAD_LENGTH, detail
         if isinstance(outcome, CorruptBatch):
-            return BrokerFault(outcome.fault.value), outcome.detail
+            return BrokerFault(outcome.fault.value), explained(descriptor, position, outcome).detail
         needed_bytes = outcome.needed_bytes if isinstance(outcome, NeedMoreBytes) else 0
         detail = f"a batch of {needed_bytes} bytes or more, but {end - position} are left"
         is_torn = is_tail and self._next_base is None
