@@ -22,11 +22,12 @@ _LOOKS = 10_000  # this takes some ten milliseconds
 
 
 class DamagedBytes(NamedTuple):
-    """Bytes `position` to `end`, exclusive, that are no batch, and what was met at the first.
+    """Bytes `position` to `end`, exclusive, of a file, that are no batch, and what was met there.
 
     With `is_padding` they are zeros at the end of the file.
     """
 
+    path: Path
     position: int
     end: int
     outcome: NeedMoreBytes | CorruptBatch
@@ -80,7 +81,7 @@ def walk_log(path: Path, position: int = 0) -> Iterator[RecordBatch | DamagedByt
             next_position = next_position_after(path, at)
             end = os.stat(path).st_size if next_position is None else next_position
             is_zero = next_position is None and is_padding(path, at)
-            yield DamagedBytes(at, end, _explained(path, at, outcome), is_zero)
+            yield DamagedBytes(path, at, end, _explained(path, at, outcome), is_zero)
         start = next_position
 
 

@@ -399,7 +399,10 @@ def test_dump_goes_on_after_damage(kafka: CommandLine) -> None:
         ("bad-crc", 170),
         ("torn-tail", 856),
     ]
-    assert "DAMAGED, bad-crc: Record is corrupt" in kafka("dump", log).out
+    assert "\nbyte 170: DAMAGED, bad-crc: Record is corrupt" in kafka("dump", log).out
+    whole = f"\nmixed-0/{SECOND}.log, byte 170: DAMAGED, bad-crc: Record is corrupt"
+    assert whole in kafka("dump", "mixed-0").out
+    assert {one["segment"] for one in damaged} == {SECOND}
 
 
 def test_dump_of_a_lone_file_of_a_later_format_reads_it(

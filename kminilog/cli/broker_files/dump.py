@@ -142,10 +142,14 @@ def command(
         return _write_rows(files[0], selection, as_json=as_json, as_hex=as_hex)
     walked = _selected(_walk(files), selection)
     limit_bytes = max_unpacked if deep or print_data else None
-    code, is_empty = 0, True
+    names_file, code, is_empty = len(files) > 1, 0, True
     for each in interruptible(walked):
-        code = max(code, _write(each, limit_bytes, as_json=as_json, deep=deep, as_hex=as_hex))
-        is_empty = False
+        if isinstance(each, DamagedBytes):
+            found = 1
+            _write_damage(each, as_json=as_json, names_file=names_file)
+        else:
+            found = _write(each, limit_bytes, as_json=as_json, deep=deep, as_hex=as_hex)
+        code, is_empty = max(code, found), False
     if is_empty and selection.is_of_one_place:
         warn(f"{where}: no batch holds {f'byte {at}' if at is not None else f'offset {offset}'}")
         return _NO_SUCH_PLACE
@@ -160,13 +164,9 @@ def _walk(files: list[Path]) -> Iterator[Walked]:
 
 
 def _write(
-    each: Walked, limit_bytes: int | None, *, as_json: bool, deep: bool, as_hex: bool
+    each: RecordBatch, limit_bytes: int | None, *, as_json: bool, deep: bool, as_hex: bool
 ) -> int:
-    """Write a batch, its records if there is a limit on their bytes, or damage; return the code."""
-    if isinstance(each, DamagedBytes):
-        found = _damage_json(each)
-        write_record(found) if as_json else write_line(_damage_line(found))
-        return 1
+    """Write a batch, and its records if there is a limit on their bytes; return the code."""
     if not as_json:
         write_line(batch_line(batch_json(each)))
         write_lines(_hex_lines(each) if as_hex else ())
@@ -240,10 +240,21 @@ def _hex_lines(batch: RecordBatch) -> Iterator[str]:
 # ---- damage
 
 
+def _write_damage(damage: DamagedBytes, *, as_json: bool, names_file: bool) -> None:
+    found = _damage_json(damage)
+    if as_json:
+        write_record(found)
+        return
+    path = damage.path
+    file = f"{path.parent.name}/{path.name}, " if names_file else ""
+    write_line(StyledText(f"{file}byte {damage.position}: ", *damage_parts(found)))
+
+
 def _damage_json(damage: DamagedBytes) -> dict[str, Any]:
     fault, detail = _fault(damage)
     outcome = damage.outcome
     return {
+        "segment": damage.path.stem,
         "offset": outcome.offset if isinstance(outcome, CorruptBatch) else None,
         "position": damage.position,
         "valid": False,
@@ -251,10 +262,6 @@ def _damage_json(damage: DamagedBytes) -> dict[str, Any]:
         "detail": detail,
         "skipped_bytes": damage.end - damage.position,
     }
-
-
-def _damage_line(damage: dict[str, Any]) -> StyledText:
-    return StyledText(f"byte {damage['position']}: ", *damage_parts(damage))
 
 
 def _fault(damage: DamagedBytes) -> tuple[str, str]:
