@@ -155,6 +155,33 @@ class BothSides(NamedTuple):
             for word, excerpt in found:
                 yield name, word, excerpt
 
+    @property
+    def first_difference(self) -> str:
+        """Which byte of the message differs first, and what the source has there; "" for none.
+
+        Nothing is said if a side has no such byte: one is null, or shorter.
+
+        >>> both_sides(KeyValue(b"k", b"order 13"), KeyValue(b"k", b"order 17")).first_difference
+        'byte 7 of the value is 37, in the source 33'
+        """
+        if self.source_record is None or self.message is None:
+            return ""
+        for name in ("key", "value"):
+            right, found = getattr(self.source_record, name), getattr(self.message, name)
+            if right.differs is None:
+                continue
+            one, other = right.data or b"", found.data or b""
+            at = _common(one, other)
+            if at == min(len(one), len(other)):
+                return ""
+            is_all_here = right.differs[1] <= right.start + len(one)
+            is_same_size = right.size_bytes == found.size_bytes
+            is_only = is_all_here and is_same_size and one[at + 1 :] == other[at + 1 :]
+            said = f"byte {found.start + at} of the {name} is {other[at]:02x}"
+            told = f"{said}, in the source {one[at]:02x}"
+            return told if is_only else f"the first difference: {told}"
+        return ""
+
 
 NEITHER_SIDE = BothSides(None, None)
 

@@ -166,3 +166,23 @@ def test_a_byte_and_its_escape_look_different(bad):
 def test_member_of_json_that_differs_is_named_with_both_sides(one, other, told):
     record, message = KeyValue(b"k", one), KeyValue(b"k", other)
     assert differing_columns(record, message, "value") == (["a"], told)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (b"abc", b"aXc", "byte 1 of the value is 58, in the source 62"),
+        ("größe".encode(), "grüße".encode(), "byte 3 of the value is bc, in the source b6"),
+        (b"abcde", b"aXcYe", "the first difference: byte 1 of the value is 58, in the source 62"),
+        (b"a" * 5000, b"a" * 4000 + b"b" + b"a" * 999, "byte 4000 of the value is 62"),
+        (b"a" * 5000, b"a" * 2000 + b"b" * 3000, "the first difference: byte 2000 of the value"),
+        (b"abc", b"Xbcd", "the first difference: byte 0 of the value is 58, in the source 61"),
+        (b"abc", b"abcd", ""),
+        (b"abc", None, ""),
+        (b"abc", b"abc", ""),
+    ],
+)
+def test_the_first_byte_that_differs_is_said(one, other, said):
+    found = both_sides(KeyValue(b"k", one), KeyValue(b"k", other)).first_difference
+    assert found.startswith(said)
+    assert bool(found) is bool(said)

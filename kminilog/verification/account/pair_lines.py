@@ -21,7 +21,7 @@ from kminilog.format.names import segment_name
 from kminilog.jobs.source.description import DATAFRAME, Place, Source
 from kminilog.verification.account.account import Sample
 from kminilog.verification.account.rows import SHOWN_BYTES
-from kminilog.verification.both_sides import KeyValue, differing_columns
+from kminilog.verification.both_sides import BothSides, KeyValue, both_sides, differing_columns
 from kminilog.verification.finding_parts import FindingParts
 from kminilog.verification.findings import NO_ORIGIN, Finding, FindingClass, Origin
 
@@ -48,6 +48,12 @@ def finding_of(topic: str, kind: FindingClass, sample: Sample) -> Finding:
         return Finding(kind, topic, sample.partition, detail)
     partition, offset, position, base = sample.stored
     return Finding(kind, topic, partition, detail, segment_name(base), offset, position)
+
+
+def with_sides(finding: Finding, sides: BothSides) -> Finding:
+    """Return a finding with its record and its message; it says which byte differs first."""
+    first = sides.first_difference
+    return finding._replace(sides=sides, detail="; ".join(filter(None, (finding.detail, first))))
 
 
 def _shown(key: bytes | None) -> str:
@@ -103,6 +109,8 @@ class PairLines:
                     told = _digests(kind, [record for *_, (record, _) in some])
                     for (sample, row, (record, message)), digest in zip(some, told, strict=True):
                         finding = finding_of(self.topic, kind, sample)
+                        if kind == FindingClass.ALTERED:
+                            finding = with_sides(finding, both_sides(record, message))
                         whole = message if sample.stored else record
                         origin = self._origin(kind, sample.source, row, record, message)
                         part.add(finding._replace(key=whole.key), origin._replace(digest=digest))

@@ -59,7 +59,7 @@ from kminilog.verification.account.checksum_pass import ChecksumPass, Compared
 from kminilog.verification.account.engine import Engine, Input, Shuffle
 from kminilog.verification.account.expected import ExpectedPartition, recorded_paths
 from kminilog.verification.account.log_parts import Part, parts_of, ranges_of
-from kminilog.verification.account.pair_lines import DETAILS, PairLines, finding_of
+from kminilog.verification.account.pair_lines import DETAILS, PairLines, finding_of, with_sides
 from kminilog.verification.account.rejections import Rejections, quarantine_files
 from kminilog.verification.account.row_join import Judged, RecordReader, RowJoin, joined
 from kminilog.verification.account.rows import Counted, Item
@@ -457,7 +457,7 @@ def _findings(
                 if sample.slot and not sample.stored:
                     one = one._replace(cause=cause_of(sample.slot, damage))
                 if kind in SHOWN_KINDS:
-                    one = one._replace(sides=shown.both_sides(sample))
+                    one = with_sides(one, shown.both_sides(sample))
                 found.append(one)
             surplus = total - len(found)
             findings += [*found[:-1], found[-1]._replace(stands_for=1 + surplus)]

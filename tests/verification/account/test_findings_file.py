@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,9 @@ def test_findings_file_equals_an_independent_comparison(
             assert (row["source_file"], row["source_row"]) == (source.paths[0], None)
             differing = differences(records[row["source_line"] - 1], (key, value))
             assert row["columns"] == [name for name, *_ in differing]
+            assert re.search(
+                r"; .*byte \d+ of the (key|value) is .., in the source ..$", row["detail"]
+            )
             assert row["differs"] == ", ".join("{}: {} ≠ {}".format(*one) for one in differing)
         if row["class"] == "missing":
             data = Path(row["source_file"]).read_bytes()[row["source_position"] :]

@@ -118,6 +118,7 @@ def test_samples_show_the_record_and_the_message(log_dir, source):
     assert message["value"].replace("vAlue", "value") == record["value"] != message["value"]
     start, end = record["value_differs"]
     assert record["value"].encode()[start:end] == b"a"
+    assert altered["detail"].endswith(f"; byte {start} of the value is 41, in the source 61")
     assert record["key_differs"] is None
     stored = {(record["key"], record["value"])}
     assert len(found["missing"]) == 2
