@@ -29,6 +29,7 @@ from kminilog.explain.text import cost_line, field_rows
 from kminilog.pages import PAGE_BYTES, framed, is_too_long, render
 
 INDEX_PAGE = "index.html"
+_HEX_BYTES = re.compile("[0-9a-f]{2}( [0-9a-f]{2})*")
 _WIDTH_BESIDE = 600  # of pictures
 _KEYS = (
     ("→ ←", "next step, step before"),
@@ -47,13 +48,33 @@ _KEYS = (
 
 
 class FieldRow(NamedTuple):
-    """Some bytes of one field, in hex; its kind has a colour in the style sheet."""
+    """Some bytes of one field, in hex; its kind has a colour in the style sheet.
+
+    A byte may be `marked`: then it stands between `data` and what comes `after` it.
+    """
 
     at: object
     name: object
     data: object
     value: object
     kind: str
+    marked: str = ""
+    after: str = ""
+
+    def marking(self, at: int) -> "FieldRow":
+        """Return the row with a byte marked, by its position in the file; itself if it has not it.
+
+        >>> FieldRow(8, "size", "00 00 00 1b", 27, "size").marking(11)[-2:]
+        ('1b', '')
+        """
+        data = str(self.data)
+        if not (isinstance(self.at, int) and _HEX_BYTES.fullmatch(data)):
+            return self
+        start = 3 * (at - self.at)
+        end = start + 2
+        if not 0 <= start < len(data):
+            return self
+        return self._replace(data=data[:start], marked=data[start:end], after=data[end:])
 
 
 class BytesTable(NamedTuple):
@@ -139,10 +160,13 @@ def render_beside(left: Document, right: Document, from_step: int = 1) -> str:
     return render("beside.html", sides=sides, from_step=from_step)
 
 
-def bytes_table(part: File, fields: Iterable[Field]) -> BytesTable:
-    """Return all bytes of a file, or of a part of one, for another page."""
+def bytes_table(part: File, fields: Iterable[Field], marked: int | None = None) -> BytesTable:
+    """Return all bytes of a file, or of a part of one, for another page; one byte may be marked."""
     document = Document("", "", (part,), tuple(fields), ())
-    return _tables(document, [ByteRange(part.name, part.start, part.end)])[0]
+    table = _tables(document, [ByteRange(part.name, part.start, part.end)])[0]
+    if marked is None:
+        return table
+    return table._replace(rows=[row.marking(marked) for row in table.rows])
 
 
 def framed_page(document: Document) -> str:

@@ -156,16 +156,13 @@ class BothSides(NamedTuple):
                 yield name, word, excerpt
 
     @property
-    def first_difference(self) -> str:
-        """Which byte of the message differs first, and what the source has there; "" for none.
+    def first_difference(self) -> "DifferingByte | None":
+        """The first byte of the message that differs from the record; None if there is none.
 
-        Nothing is said if a side has no such byte: one is null, or shorter.
-
-        >>> both_sides(KeyValue(b"k", b"order 13"), KeyValue(b"k", b"order 17")).first_difference
-        'byte 7 of the value is 37, in the source 33'
+        There is none, too, if a side has no such byte: one is null, or shorter.
         """
         if self.source_record is None or self.message is None:
-            return ""
+            return None
         for name in ("key", "value"):
             right, found = getattr(self.source_record, name), getattr(self.message, name)
             if right.differs is None:
@@ -173,14 +170,33 @@ class BothSides(NamedTuple):
             one, other = right.data or b"", found.data or b""
             at = _common(one, other)
             if at == min(len(one), len(other)):
-                return ""
+                return None
             is_all_here = right.differs[1] <= right.start + len(one)
             is_same_size = right.size_bytes == found.size_bytes
             is_only = is_all_here and is_same_size and one[at + 1 :] == other[at + 1 :]
-            said = f"byte {found.start + at} of the {name} is {other[at]:02x}"
-            told = f"{said}, in the source {one[at]:02x}"
-            return told if is_only else f"the first difference: {told}"
-        return ""
+            return DifferingByte(name, found.start + at, other[at], one[at], is_only)
+        return None
+
+
+class DifferingByte(NamedTuple):
+    """A byte of a key or value: what it is in the message, and what in the source."""
+
+    field: str
+    at: int
+    stored: int
+    right: int
+    is_only: bool
+
+    def __str__(self) -> str:
+        """Return what is said of it.
+
+        >>> record, message = KeyValue(b"k", b"order 13"), KeyValue(b"k", b"order 17")
+        >>> print(both_sides(record, message).first_difference)
+        byte 7 of the value is 37, in the source 33
+        """
+        said = f"byte {self.at} of the {self.field} is {self.stored:02x}"
+        more = "" if self.is_only else "the first difference: "
+        return f"{more}{said}, in the source {self.right:02x}"
 
 
 NEITHER_SIDE = BothSides(None, None)

@@ -241,7 +241,22 @@ def test_page_shows_the_bytes_of_an_altered_message_that_differ(tampered, tmp_pa
     kminilog("verify", "t", "--against", source, "--key-regex", "^([^:]*):", "--report", page)
     shown = page.read_text()
     assert f"bytes {position - 16} to {position + 2}</h3>" in shown
-    assert f'<td class="number">{position}</td><td></td><td>64 6e 64</td><td>dnd</td>' in shown
+    row = f'<td class="number">{position}</td><td></td><td><mark>64</mark> 6e 64</td><td>dnd</td>'
+    assert row in shown
+
+
+@pytest.mark.parametrize("at", [25, 90])
+def test_page_marks_the_byte_that_the_checksum_names(kminilog, at, tmp_path):
+    page = tmp_path / "a.html"
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", stdin=b"%0100d\n" % 7)
+    log = next((kminilog.log_dir / "t-0").glob("*.log"))
+    flip_byte(log, at, mask=4)
+    kminilog("verify", "t", "--report", page)
+    shown = page.read_text()
+    assert f"if only one bit is wrong: byte {at}, 34 was 30" in shown
+    assert shown.count("<mark>34</mark>") == 1
+    assert f"bytes {0 if at < 64 else at - 16} to " in shown
 
 
 # ---- files beside the report

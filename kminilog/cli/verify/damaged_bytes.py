@@ -1,25 +1,27 @@
 """The bytes of a finding, field by field, for the HTML report of `verify`.
 
-They are the first ones; or those that differ, if a source has the record of the message.
+They are the first ones; or those around the byte that is wrong, which is marked: the checksum may
+tell which it is, or a source that has the record of the message.
 
 They are shown as a step-through shows them. The file is read again at the place of the finding; if
 it has changed or gone meanwhile, nothing is shown. Source: ours.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 from kminilog.errors import KMiniLogError
-from kminilog.explain.document import File
+from kminilog.explain.document import Field, File
 from kminilog.explain.field_layout import index_fields, message_fields
 from kminilog.explain.page import BytesTable, bytes_table
 from kminilog.explain.stretches import read_range
+from kminilog.format.flipped_bit import MAX_BYTES
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
-from kminilog.format.message import KEY_START, SIZE_END
+from kminilog.format.message import CRC_END, KEY_START, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.segment.damage_scan import wrong_byte_in
 from kminilog.verification.findings import Finding
 
 _SHOWN_BYTES = 64
@@ -43,45 +45,43 @@ def damaged_bytes(log_dir: LogDir) -> Callable[[Finding], list[BytesTable]]:
 
 def _tables(log_dir: LogDir, finding: Finding, base_offset: int, start: int) -> list[BytesTable]:
     partition = TopicPartition(finding.topic, finding.partition)
-    of_index = finding.kind.suffix == INDEX_SUFFIX
     name = segment_name(base_offset) + finding.kind.suffix
-    size_bytes = _SHOWN_ENTRIES_BYTES if of_index else _SHOWN_BYTES
     path = log_dir.directory(partition) / name
-    if differs := _first_difference(finding):
-        return _around(log_dir, partition, path, start, *differs)
-    data = read_range(path, start, start + size_bytes)
-    if not data:
-        return []
-    if of_index:
+    if finding.kind.suffix == INDEX_SUFFIX:
+        data = read_range(path, start, start + _SHOWN_ENTRIES_BYTES)
         fields = [
             field._replace(start=field.start + start, end=field.end + start)
             for field in index_fields(name, data)
         ]
-    else:
-        data = data[: _length_bytes(data)]  # what follows belongs to the next message
-        fields = message_fields(name, log_dir.topic(partition.topic).dialect, start, data)
-    return [bytes_table(File(name, data, start, start + len(data)), fields)]
+        return [bytes_table(File(name, data, start, start + len(data)), fields)] if data else []
+    length_bytes = _length_bytes(read_range(path, start, start + KEY_START))
+    if length_bytes > (_LONGEST_BYTES if finding.sides.message else CRC_END + MAX_BYTES):
+        length_bytes = _SHOWN_BYTES  # a size that is wrong; or too many to name a byte
+    data = read_range(path, start, start + length_bytes)
+    dialect = log_dir.topic(partition.topic).dialect
+    fields = message_fields(name, dialect, start, data)
+    marked = _first_difference(finding, fields)
+    if marked is None and (wrong := wrong_byte_in(dialect, data)):
+        marked = start + wrong.at
+    return [_around(name, start, data, fields, marked)] if data else []
 
 
-def _first_difference(finding: Finding) -> tuple[str, int] | None:
-    """Return in which part of its message a finding differs from its record, and at which byte."""
-    message = finding.sides.message
-    for part in ("key", "value") if message else ():
-        differs = getattr(message, part).differs
-        if differs:
-            return part, differs[0]
-    return None
+def _first_difference(finding: Finding, fields: Sequence[Field]) -> int | None:
+    """Return which byte of the file is the first that differs from the record of the message."""
+    differing = finding.sides.first_difference
+    if differing is None:
+        return None
+    starts = (field.start for field in fields if field.kind == differing.field)
+    return next((start + differing.at for start in starts), None)
 
 
 def _around(
-    log_dir: LogDir, partition: TopicPartition, path: Path, start: int, part: str, at: int
-) -> list[BytesTable]:
-    """Return the bytes around a difference in a message; its fields are cut there."""
-    header = read_range(path, start, start + KEY_START)
-    data = read_range(path, start, start + min(_length_bytes(header), _LONGEST_BYTES))
-    fields = message_fields(path.name, log_dir.topic(partition.topic).dialect, start, data)
-    first = next((field.start for field in fields if field.kind == part), start)
-    begin = max(first + at - _SHOWN_BYTES // 4, start)
+    name: str, start: int, data: bytes, fields: Sequence[Field], marked: int | None
+) -> BytesTable:
+    """Return the first bytes of a message, or those around one that is marked; fields are cut."""
+    begin = start
+    if marked is not None and marked >= start + _SHOWN_BYTES:
+        begin = marked - _SHOWN_BYTES // 4
     end = min(begin + _SHOWN_BYTES, start + len(data))
     shown = []
     for field in fields:
@@ -92,7 +92,8 @@ def _around(
                 text = data[low - start : high - start].decode(errors="backslashreplace")
                 value = text if field.kind in ("key", "value") else None  # no number of a part
             shown.append(field._replace(start=low, end=high, value=value))
-    return [bytes_table(File(path.name, data[begin - start : end - start], begin, end), shown)]
+    part = File(name, data[begin - start : end - start], begin, end)
+    return bytes_table(part, shown, marked)
 
 
 def _length_bytes(data: bytes) -> int:

@@ -53,7 +53,8 @@ def finding_of(topic: str, kind: FindingClass, sample: Sample) -> Finding:
 def with_sides(finding: Finding, sides: BothSides) -> Finding:
     """Return a finding with its record and its message; it says which byte differs first."""
     first = sides.first_difference
-    return finding._replace(sides=sides, detail="; ".join(filter(None, (finding.detail, first))))
+    detail = f"{finding.detail}; {first}" if first else finding.detail
+    return finding._replace(sides=sides, detail=detail)
 
 
 def _shown(key: bytes | None) -> str:
