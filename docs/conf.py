@@ -1,6 +1,7 @@
 """How Sphinx builds these pages; the rest of the configuration is what `make docs` passes.
 
 Step-throughs come from the engine itself: their pages are written once the other pages are there.
+So is a page in the place of the playground, which `make playground` writes.
 """
 
 import sys
@@ -56,6 +57,7 @@ html_theme = "furo"
 html_title = f"{project} {version}"
 html_copy_source = False
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_extra_path = ["trace-1.schema.json", "lab-check-1.schema.json"]
@@ -68,6 +70,18 @@ _FRAME = """<figure class="step-through">
 _OWN = ' <a href="{playground}">Try it with your own</a>.'
 _BENCH_OF = {"flip": "record", **{name: name for name in BENCHES}}
 _NEEDS_THREADS = "buffer-pool"  # which a browser does not have
+_OPEN = "Open the playground"
+# `make docs` writes the playground over it, if npm is there.
+_NOT_MADE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>The playground is not here yet</title>
+<body style="font: 1.125rem sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem">
+<h1>The playground is not here yet</h1>
+<p>Type <code>make playground</code> in the folder of the project. It needs npm, and writes the
+playground to this place. <a href="../playground.html">What the playground is</a></p>
+"""
 
 
 class StepThrough(SphinxDirective):
@@ -95,10 +109,31 @@ class StepThrough(SphinxDirective):
         return [nodes.raw("", html, format="html")]
 
 
-def _write_steps(app: Sphinx, error: Exception | None) -> None:
+class Playground(SphinxDirective):
+    """A button that opens the playground.
+
+    Its content is the command that writes it: other viewers of Markdown show that.
+    """
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the button."""
+        if list(self.content) != ["make playground"]:
+            raise self.error("the content must be the command: make playground")
+        page = "../" * self.env.docname.count("/") + "playground/index.html"
+        return [nodes.raw("", f'<p><a class="button" href="{page}">{_OPEN}</a></p>', format="html")]
+
+
+def _write_others(app: Sphinx, error: Exception | None) -> None:
+    """Write the step-throughs, and what stands in the playground's place until it is made."""
     if error is None and app.builder.format == "html":
         index = "../step-throughs.html#all-step-throughs"
         write_pages(Path(app.outdir, "step-throughs"), index=index)
+        page = Path(app.outdir, "playground", "index.html")
+        if not page.exists():
+            page.parent.mkdir()
+            page.write_text(_NOT_MADE)
 
 
 def _skip_fields(
@@ -112,4 +147,5 @@ def setup(app: Sphinx) -> None:
     """Add step-throughs to what Sphinx builds."""
     app.connect("autodoc-skip-member", _skip_fields)
     app.add_directive("step-through", StepThrough)
-    app.connect("build-finished", _write_steps)
+    app.add_directive("playground", Playground)
+    app.connect("build-finished", _write_others)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.cli.main import INSTALLED_BY
-from tests.docs.test_tutorial import PAGES, sessions
+from tests.docs.test_tutorial import SHOWN, sessions
 from tests.support.cli.command_line import PROJECT, Run, assert_one_line, environment
 from tests.support.course.student import CHECKSUM, HEADER
 
@@ -45,9 +45,9 @@ def test_command_knows_every_package_of_the_extras():
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", SHOWN)
 def test_page_needs_no_extras_but_for_a_source(shell, name):
-    for line, output in sessions(PAGES[name]):
+    for line, output in sessions(SHOWN[name]):
         if "purchases" in line:
             assert_one_line(shell(line.split("|")[0]), 2, TO_BULK)
         else:

@@ -147,6 +147,23 @@ def test_first_page_leads_each_reader_to_what_is_wanted(site, browser, card, lin
         assert found.bounding_box()["y"] < 800 - 100  # without scrolling
 
 
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_first_page_begins_with_the_playground_and_a_step_through(site, browser, has_scripts):
+    with Page(browser, site / "index.html", java_script_enabled=has_scripts) as page:
+        shown = page.page.locator("article :is(a.button, iframe, a.reference)")
+        assert [shown.nth(0).inner_text(), shown.nth(0).get_attribute("href")] == [
+            "Open the playground",
+            "playground/index.html",
+        ]
+        frame = page.page.locator("iframe")
+        frame.scroll_into_view_if_needed()
+        inside = page.page.frame_locator("iframe").locator("svg").first
+        inside.wait_for()
+        assert inside.bounding_box()["y"] < 800
+        shown.nth(0).click()
+        page.page.get_by_text("make playground").wait_for()  # until it is made
+
+
 def test_button_copies_the_commands_without_what_they_print(site, browser):
     note = "document.addEventListener('copy', () => { window.copied = `${getSelection()}` })"
     with Page(browser, site / "tutorial.html") as page:

@@ -1,9 +1,10 @@
-"""docs/tutorial.md and the ten minutes of README.md: each command prints what the page shows."""
+"""README.md, the tutorial and the page on installing: each command prints what the page shows."""
 
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from tests.support.cli.command_line import environment
 
 PROJECT = Path(__file__).parents[2]
 PAGES = {name: (PROJECT / name).read_text() for name in ("README.md", "docs/tutorial.md")}
-FEWEST_COMMANDS = {"README.md": 8, "docs/tutorial.md": 15}
+INSTALL = (PROJECT / "docs" / "install.md").read_text()
+SHOWN = PAGES | {"docs/install.md": INSTALL[INSTALL.index("## Check it") :]}
+FEWEST_COMMANDS = {"README.md": 8, "docs/tutorial.md": 15, "docs/install.md": 2}
+OF_DEVELOPERS = {"test", "check", "docs", "dev"}
 KMINILOG = f'kminilog() {{ "{sys.executable}" -m kminilog "$@"; }}\n'
 
 
@@ -47,7 +51,7 @@ def run(command: str) -> tuple[int, str]:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", SHOWN)
 def test_page_without_spark_prints_what_it_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -58,7 +62,7 @@ def test_page_without_spark_prints_what_it_shows(
     monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
     monkeypatch.delenv("KMINILOG_LOG_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
-    shown = sessions(PAGES[name])
+    shown = sessions(SHOWN[name])
     assert len(shown) >= FEWEST_COMMANDS[name]
     for command, output in shown:
         code, printed = run(command)
@@ -81,3 +85,12 @@ def test_readme_begins_with_the_ten_minutes_and_the_tutorial_has_them_all():
     assert places == sorted(places)
     verbs = [{each.split()[1] for each, _ in sessions(page)} for page in PAGES.values()]
     assert verbs[0] <= verbs[1]
+
+
+def test_install_page_has_each_extra_of_users_and_the_version():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    named = {name for each in re.findall(r"\.\[(.*?)\]", INSTALL) for name in each.split(",")}
+    assert named == project["optional-dependencies"].keys() - OF_DEVELOPERS
+    wheel = "kminilog-{}-py3-none-any.whl".format(project["version"])
+    assert re.findall(r"kminilog-[\w.-]*\.whl", INSTALL) == [wheel]
+    assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in INSTALL
