@@ -10,6 +10,7 @@ from kminilog.course.benches.bench import Bench
 BENCHES = {
     "murmur2": "kminilog.course.benches.key",
     "record": "kminilog.course.benches.message",
+    "log": "kminilog.course.benches.log",
 }
 
 
