@@ -11,6 +11,7 @@ BENCHES = {
     "murmur2": "kminilog.course.benches.key",
     "record": "kminilog.course.benches.message",
     "log": "kminilog.course.benches.log",
+    "group": "kminilog.course.benches.group",
 }
 
 
