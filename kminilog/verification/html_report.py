@@ -1,10 +1,12 @@
 """A report as one self-contained HTML page: no network, no script, no other file.
 
-    verdict      what was checked, and the result; when, by which version and by which command
+    verdict      what was checked, and the result
+    contents     of a page with many findings: each class with its count, and a link to it
     account      the two sides of the equation as two bars of the same length
     findings     by severity; what each class means, and its samples
     coverage     what was checked, and what was not
     partitions   their sizes, where in their offsets findings are, and their segments
+    made         when, by which version and by which command
 
 The template is report.html (pages.py), where all words stand that depend on no value. Names and
 keys may hold any characters; they stay text. The page is valid XML as well as HTML. Source: ours.
@@ -15,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kminilog.pages import PageLimits, as_much_as_fits, grouped, render, wrong_first
-from kminilog.text import agreeing, count, noun
+from kminilog.pages import PageLimits, as_much_as_fits, counted, grouped, render, wrong_first
+from kminilog.text import agreeing, noun
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
 from kminilog.verification.results import ClassFindings, Results, equation, totals
@@ -26,6 +28,7 @@ _VERDICTS = {
     "partial": "Nothing was found, but something that was asked could not be checked.",
 }
 _FEW_SEGMENTS = 6  # more are folded
+_FEW_FINDINGS = 10  # with more, a table of contents comes first
 _SEGMENTS_OF_EACH = 5  # so many for each partition are shown on average
 Json = Mapping[str, Any]
 BytesOf = Callable[[Finding], Sequence[object]]
@@ -75,6 +78,8 @@ def _rendered(
         topics=", ".join(names) or "no topic",
         said=headline(results),
         severity=worst(results),
+        findings=findings,
+        few_findings=_FEW_FINDINGS,
         tiles=[*totals(results.partitions), (findings, noun("finding", findings))],
         made=made,
         sides=(LEFT_SIDE, RIGHT_SIDE),
@@ -123,7 +128,7 @@ def _counted(classes: Sequence[ClassFindings]) -> str:
     totals_of = dict.fromkeys(("error", "warning"), 0)
     for one in found:
         totals_of[one.rank] += one.total
-    severities = ", ".join(count(total, word) for word, total in totals_of.items() if total)
+    severities = ", ".join(counted(total, word) for word, total in totals_of.items() if total)
     return f"{severities}: {', '.join(f'{grouped(one.total)} {one.kind}' for one in found)}."
 
 

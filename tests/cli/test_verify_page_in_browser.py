@@ -106,3 +106,15 @@ def test_bytes_stand_beside_their_finding_on_a_wide_window_and_below_it_on_a_pho
                 finding.locator(one).first.bounding_box() for one in ("pre", ".focus table")
             )
             assert (data["x"] > text["x"] + text["width"]) == is_beside
+
+
+def test_link_to_a_class_opens_it_without_scripts(browser, page_file):
+    with Page(browser, page_file, java_script_enabled=False) as page:
+        page.page.set_viewport_size({"width": 390, "height": 844})
+        for link in page.page.locator("nav .severity").all():
+            name = link.locator("xpath=../a").inner_text()
+            page.page.locator(f"nav a[href='#{name}']").click()
+            summary = page.page.locator(".meaning:target").locator("xpath=../summary")
+            assert summary.inner_text().startswith(name)
+            assert 0 <= summary.bounding_box()["y"] < 844
+            page.page.locator(".meaning:target").wait_for(state="visible")

@@ -95,6 +95,20 @@ def test_page_counts_one_finding_as_one():
     assert "2 findings " in words_of(report_with(found, found).to_html())
 
 
+def test_page_with_many_findings_begins_with_its_contents(many):
+    tree = tree_of(many.to_html())
+    links = [one.get("href", "") for one in tree.findall(".//nav//a")]
+    classes = [f"#{found.kind}" for found in many.found()]
+    assert links == ["#account", "#partitions", "#findings", *classes, "#checked", "#made"]
+    assert [f"#{one.get('id')}" for one in tree.iter() if one.get("id")] == links
+    counts = {"".join(one.itertext()) for one in tree.findall(".//nav//li/ul/li")}
+    assert counts == {f"{one.kind}{one.rank} {one.total}" for one in many.found()}
+
+
+def test_page_with_few_findings_has_no_contents():
+    assert tree_of(report_with().to_html()).find(".//nav") is None
+
+
 def test_page_of_an_ok_report_says_so_and_has_no_findings():
     tree = tree_of(report_with().to_html())
     assert tree.find(".//header").get("class") == "ok"
@@ -172,7 +186,7 @@ def test_page_of_a_large_report_is_bounded_and_says_what_it_leaves_out():
     assert f"and {700 - len(drawn)} more partitions: kminilog ls lists all" in words
     rows = tree_of(page).findall(".//tbody/tr")
     assert f"and {21_000 - len(rows):,} more segments: kminilog ls lists all" in words
-    assert "700 of them" in words
+    assert "700 partitions, the largest is 1.00 times the mean" in words
     assert "21,000 segments, 1 with findings" in words
     assert "orders-650" in {"".join(div.find("h3").itertext()) for div in drawn}
     assert len([row for row in rows if row.get("class") == "wrong"]) == 1
@@ -193,7 +207,8 @@ def test_page_needs_no_network_and_no_script(many):
     tags = {element.tag for element in tree_of(page).iter()}
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
     attributes = {name for element in tree_of(page).iter() for name in element.attrib}
-    assert not attributes & {"src", "href", "srcset", "action", "data"}
+    assert not attributes & {"src", "srcset", "action", "data"}
+    assert {(one.get("href") or "#")[0] for one in tree_of(page).iter()} == {"#"}  # in the page
     for words in ("http:", "https:", "url(", "@import", "//"):
         assert words not in page
     assert "default-src 'none'" in page  # and a browser would not let it
