@@ -1,7 +1,7 @@
 """The bench of a message: its bytes can be changed, and the engine says what follows.
 
     decode             valid, unfinished, bad-length, bad-magic or bad-crc
-    flipped_bit        the one bit that makes the checksum wrong, if it is one
+    wrong_byte_in      the one byte or bit that is wrong, if the checksum can tell
     check_partition    what `verify` finds, with two messages behind it and with none
     plan_recovery      what `recover` would do, there and there
 
@@ -29,7 +29,6 @@ from kminilog.explain.field_layout import message_fields
 from kminilog.explain.file_pictures import files_picture, stacked
 from kminilog.explain.recording import Recording
 from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.format.flipped_bit import flipped_bit
 from kminilog.format.message import (
     CRC_END,
     SIZE_END,
@@ -45,6 +44,7 @@ from kminilog.format.message import (
 )
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition.recovery import RecoveryPlan, ValidEnd, plan_recovery
+from kminilog.storage.segment.damage_scan import wrong_byte_in
 from kminilog.text import count
 from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import check_partition
@@ -77,7 +77,7 @@ def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
     bytes_picture = files_picture([File(_FILE, now, 0, len(now))], named, {_FILE: len(now)}, ())
     assert bytes_picture
     recording.step(
-        _say(outcome, now, len(different)),
+        _say(dialect, outcome, now, len(different)),
         focus=different,
         values=values,
         tables=[_meanings(dialect, data, now), _in_logs(dialect, (key, value), now)],
@@ -124,27 +124,18 @@ def words_of(outcome: Outcome, available_bytes: int) -> str:
     return f"{outcome.fault.value}: {outcome.detail}"
 
 
-def flipped_bit_in_words(outcome: Outcome, data: bytes) -> str:
-    """Return which single bit makes the checksum wrong; nothing if it is not one bit."""
-    if not (isinstance(outcome, CorruptMessage) and outcome.fault is Fault.BAD_CRC):
-        return ""
-    covered = data[: outcome.length_bytes]
-    stored = int.from_bytes(covered[SIZE_END:CRC_END])
-    found = flipped_bit(stored, checksum(covered), len(covered) - CRC_END)
-    if found is None:
-        return ""
-    at = SIZE_END + found.at
-    return f"One bit was flipped here: byte {at}, {data[at]:02x} was {data[at] ^ found.mask:02x}."
-
-
-def _say(outcome: Outcome, now: bytes, changes: int) -> str:
+def _say(dialect: Dialect, outcome: Outcome, now: bytes, changes: int) -> str:
+    """Return what `decode` says, and which byte is wrong, as far as these bytes tell it."""
     said = f"decode: {words_of(outcome, len(now))}."
     if not changes:
         return f"{said} Choose a byte and change it."
-    bit = flipped_bit_in_words(outcome, now)
-    no_bit = isinstance(outcome, CorruptMessage) and outcome.fault is Fault.BAD_CRC and not bit
-    why = "No single bit explains this." if no_bit else bit
-    return " ".join(filter(None, (f"{count(changes, 'byte', 'are')} changed. {said}", why)))
+    said = f"{count(changes, 'byte', 'are')} changed. {said}"
+    found = wrong_byte_in(dialect, now)
+    if found:
+        what = "bit was flipped" if found.is_one_bit else "byte was changed"
+        byte = now[found.at]
+        return f"{said} One {what} here: byte {found.at}, {byte:02x} was {byte ^ found.mask:02x}."
+    return said if isinstance(outcome, Message) else f"{said} No single wrong byte explains this."
 
 
 def _marked(outcome: Outcome, fields: Sequence[Field], now: bytes) -> list[Field]:

@@ -58,10 +58,13 @@ def said(*acts, **fields):
     return BENCH.answer(fields, list(acts)).steps[-1].say
 
 
-def test_flipped_bit_is_named():
+def test_wrong_byte_is_named():
     assert "One bit was flipped here: byte 23, 6d was 6c." in said("set 23 6d")
-    assert "No single bit explains this." in said("set 23 6f")
-    assert "flipped" not in said("set 23 6d", "set 23 6c")
+    assert "One byte was changed here: byte 23, 6f was 6c." in said("set 23 6f")
+    assert "One byte was changed here: byte 11, ff was 13." in said("set 11 ff")
+    assert "No single wrong byte explains this." in said("set 23 6d6d")
+    assert said("set 7 09").endswith("a valid message, offset 9.")
+    assert "here" not in said("set 23 6d", "set 23 6c")
 
 
 def test_wrong_crc_and_size_are_red():
