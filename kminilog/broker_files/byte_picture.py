@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kminilog.broker_files.codecs import codec_name
 from kminilog.broker_files.varint import Varint, decode_varint
+from kminilog.text import count
 
 UNPARSED = "unparsed"
 _MAGIC_AT = 16
@@ -101,7 +102,7 @@ def _numbers(
 
 def _meaning(name: str, number: int) -> str:
     if name in ("length", "size"):
-        return f"{number} bytes follow"
+        return f"{count(number, 'byte', 'follow')}"
     if number == -1 and name in ("producer id", "producer epoch", "base sequence"):
         return "none: the producer is not idempotent"
     if number == -1 and name.endswith(("key length", "value length")):

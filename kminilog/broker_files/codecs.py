@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 from kminilog.broker_files.record import CorruptRecord, NotChecked
 from kminilog.broker_files.varint import Varint, decode_unsigned
+from kminilog.text import count
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CODEC_BITS = 0b111  # of the attributes
@@ -76,7 +77,7 @@ def decompress(
     except ModuleNotFoundError as error:
         return NotChecked(f"codec {codec} needs {error.name}: pip install 'kminilog[bulk]'")
     except _TooMuchError:
-        return NotChecked(f"more than {limit_bytes} bytes when decompressed")
+        return NotChecked(f"more than {count(limit_bytes, 'byte')} when decompressed")
     except (OSError, ValueError, zlib.error) as error:  # pyarrow's errors are of the first two
         reason = str(error).rpartition(": ")[2]
         return CorruptRecord(f"{codec}: {reason}")

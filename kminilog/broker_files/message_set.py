@@ -25,6 +25,7 @@ from zlib import crc32
 from kminilog.broker_files.codecs import MAX_DECOMPRESSED_BYTES, codec_name, decompress
 from kminilog.broker_files.record import NO_TIMESTAMP, CorruptRecord, Record, RecordOutcome
 from kminilog.format.message import CRC_END, SIZE_END
+from kminilog.text import count
 
 _FIXED = struct.Struct(">qiIbb")  # offset, size, crc, magic, attributes
 _TIMESTAMP = struct.Struct(">q")
@@ -87,7 +88,8 @@ def decode_message(frame: bytes) -> LegacyMessage | CorruptRecord:
             return CorruptRecord(f"Record is corrupt ({name} length {length}, size {size})")
         contents.append(frame[start:position] if length >= 0 else None)
     if position != len(frame):
-        return CorruptRecord(f"Record is corrupt ({len(frame) - position} bytes after its value)")
+        rest = count(len(frame) - position, "byte")
+        return CorruptRecord(f"Record is corrupt ({rest} after its value)")
     return LegacyMessage(offset, stored_size, crc, magic, attributes, timestamp, *contents)
 
 

@@ -69,7 +69,7 @@ def coverage_of(
     ):
         checked += [aspect] * (bool(listed) and any(is_known))
         if unknown := is_known.count(False):
-            why = f"no {what} is on record for {unknown} of {len(is_known)} partitions"
+            why = f"no {what} is on record for {unknown} of {count(len(is_known), 'partition')}"
             unchecked.append(Unchecked(aspect, topic.name, why))
     if any(summary.has_jobs for summary in listed):
         checked += [Aspect.JOBS, *[Aspect.DIGESTS] * any(one.has_digests for one in listed)]

@@ -136,7 +136,7 @@ def _missing(results: Results) -> str:
     missing = results.conservation.get("missing")
     if not missing:
         return ""
-    of_all = f"{grouped(missing)} of {grouped(results.conservation['source'])} records"
+    of_all = f"{grouped(missing)} of {counted(results.conservation['source'], 'record')}"
     return f"{of_all} {agreeing('are', missing)} missing. "
 
 

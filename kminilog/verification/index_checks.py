@@ -212,7 +212,7 @@ class IndexCheck:
 
     def _false_entry(self, slot: int, log_bytes: int) -> IndexFault:
         if self._positions[slot] >= log_bytes:
-            detail = f"points past the end of the log, which has {log_bytes} bytes"
+            detail = f"points past the end of the log, which has {count(log_bytes, 'byte')}"
             return self._slot_fault(FindingClass.INDEX_PAST_END, slot, detail)
         detail = "does not point to the beginning of the message with its offset"
         return self._slot_fault(FindingClass.INDEX_POSITION, slot, detail)

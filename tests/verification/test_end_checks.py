@@ -161,7 +161,7 @@ def test_missing_checkpoint_is_unchecked_and_nobody_has_asked(log_dir):
     assert (report.verdict, "log-ends" in report.checked) == ("ok", False)
     (unchecked, _) = report.unchecked
     assert (unchecked.what, unchecked.where, unchecked.asked) == ("log-ends", "orders", False)
-    assert unchecked.why == "no recovery point is on record for 1 of 1 partitions"
+    assert unchecked.why == "no recovery point is on record for 1 of 1 partition"
 
 
 @pytest.mark.parametrize("file", [CHECKPOINT_FILE, CUTS_FILE])

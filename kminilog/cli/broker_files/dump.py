@@ -48,7 +48,7 @@ from kminilog.format.names import (
     parse_segment_file,
     parse_topic_partition,
 )
-from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count, shown
+from kminilog.text import BAD, DOUBTFUL, Span, StyledText, agreeing, count, shown
 
 _NO_SUCH_PLACE = 1
 _CODES: dict[type, int] = {CorruptRecord: 1, NotChecked: 2}
@@ -274,7 +274,8 @@ def _fault(damage: DamagedBytes) -> tuple[str, str]:
     if isinstance(damage.outcome, CorruptBatch):
         return str(damage.outcome.fault), damage.outcome.detail
     here = damage.end - damage.position
-    return "torn-tail", f"{damage.outcome.needed_bytes} bytes are needed, {here} are there"
+    there = f"{here} {agreeing('are', here)} there"
+    return "torn-tail", f"{damage.outcome.needed_bytes} bytes are needed, {there}"
 
 
 # ---- other files

@@ -221,7 +221,8 @@ def _refuse_if_no_log(path: Path, size_bytes: int) -> None:
     refuse_later_format(path)
     header = _read(path, 0, KEY_START)
     if next(possible_beginnings(header), None) != 0 or header[CRC_END] != MAGIC:
-        raise ValueError(f"{path}: no message in {size_bytes} bytes; is this a .log of Kafka?")
+        size = count(size_bytes, "byte")
+        raise ValueError(f"{path}: no message in {size}; is this a .log of Kafka?")
 
 
 def _read(path: Path, position: int, size: int) -> bytes:

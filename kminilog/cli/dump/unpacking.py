@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kminilog.errors import CompressedMessageError
 from kminilog.format.message import SIZE_END, Message
+from kminilog.text import count
 
 MAX_UNPACKED_BYTES = 64 << 20
 
@@ -52,7 +53,8 @@ class Unpacking:
             self.cut_count += 1
             self._tell(
                 f"{path}, offset {message.offset}, byte {position}: the message holds more "
-                f"than {self._limit_bytes} bytes; the rest is not shown; raise --max-unpacked"
+                f"than {count(self._limit_bytes, 'byte')}; the rest is not shown; "
+                "raise --max-unpacked"
             )
 
 

@@ -11,7 +11,7 @@ from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.output import warn_all, width, write_document, write_line, write_lines
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir.log_dir import LogDir
-from kminilog.text import indented, printable, wrap
+from kminilog.text import count, indented, printable, wrap
 from kminilog.verification.coverage import Unchecked
 from kminilog.verification.findings import Aspect
 from kminilog.verification.report import Report
@@ -97,9 +97,9 @@ def write_reports(verified: Verified, as_json: bool) -> int:
         total = len(reports) + len(unreadable) + len(without_copies)
         left_out = [f"broker {broker} is not checked" for broker in unreadable]
         left_out += [f"broker {broker} has no copy" for broker in without_copies]
-        checked = f"{len(reports)} of {total}" if left_out else f"{total}"
+        checked = f"{len(reports)} of " if left_out else ""
         said = [verified.verdict, totals_line([*reports.values()]), *left_out]
-        write_line(f"verdict on {checked} brokers: {'; '.join(said)}")
+        write_line(f"verdict on {checked}{count(total, 'broker')}: {'; '.join(said)}")
     return verified.exit_code
 
 

@@ -55,6 +55,7 @@ from kminilog.storage.segment.lookup import segment_slot
 from kminilog.storage.segment.scan import scan_segment
 from kminilog.storage.segment.segment import Segment
 from kminilog.storage.segment.whole_messages import whole_messages
+from kminilog.text import count
 
 SETTINGS = TopicSettings(segment_bytes=128, index_interval_bytes=50)
 MESSAGES = (
@@ -86,7 +87,7 @@ def document(
     `cut_bytes`.
     """
     if len(messages) < 2:
-        raise ValueError(f"{len(messages)} messages: give at least 2")
+        raise ValueError(f"{count(len(messages), 'message')}: give at least 2")
     *whole, last = without_keys(messages)
     message_bytes = encoded_bytes(dialect, *last)
     if not 0 <= cut_bytes <= message_bytes:

@@ -41,6 +41,7 @@ from kminilog.course.material import (
 )
 from kminilog.course.teaching.starter import source_of, starter_of
 from kminilog.course.work_folder import WorkFolder
+from kminilog.text import noun
 
 _MOST_LINES = 40
 _LEAST_COUNTS = {WRONG: 2, RIGHT: 3}  # for each exercise to implement
@@ -257,7 +258,7 @@ def _flaws_of_sample_files(lab: Lab, kind: str) -> Iterator[Flaw]:
     for exercise in lab.exercises:
         count = sum(each.number == exercise.number for each in samples)
         if exercise.kind == "implement" and count < _LEAST_COUNTS[kind]:
-            what = f"has {count} {kind} answers, {_LEAST_COUNTS[kind]} at least"
+            what = f"has {count} {noun(f'{kind} answer', count)}, {_LEAST_COUNTS[kind]} at least"
             yield Flaw(exercise.id, what)
     numbers = [exercise.number for exercise in lab.exercises]
     for each in samples:

@@ -43,7 +43,7 @@ from kminilog.storage.manifests import (
 )
 from kminilog.storage.partition.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.topics import TOPIC_SUFFIX
-from kminilog.text import offsets
+from kminilog.text import count, offsets
 
 _BEGINNING = re.compile(rb'\{\s*"job_id": "([A-Za-z0-9._-]+)",')
 _BEGINNING_BYTES = 200
@@ -181,7 +181,9 @@ def check_ingest(
     _check_options(manifest, options)
     rejected = manifest.facts.get("rejected", 0)
     if isinstance(rejected, int) and rejected > max_rejected:
-        reason = f"it has rejected {rejected} records, --max-rejected allows {max_rejected}"
+        reason = (
+            f"it has rejected {count(rejected, 'record')}, --max-rejected allows {max_rejected}"
+        )
         raise PublicationError(manifest.job_id, reason=reason)
     return warnings
 

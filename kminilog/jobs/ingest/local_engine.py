@@ -19,6 +19,7 @@ from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.progress import Progress, TasksDone, untold
 from kminilog.storage.manifests import StagedPartition
+from kminilog.text import noun
 
 
 class LocalIngest:
@@ -56,6 +57,6 @@ class LocalIngest:
         for done, item in enumerate(items, start=1):
             for batch in columns.read([item]):
                 count += len(batch)
-                self._progress(f"{count} records")
+                self._progress(f"{count} {noun('record', count)}")
                 yield batch
             self._progress(TasksDone("reading", done, len(items), columns.size_bytes))

@@ -26,6 +26,7 @@ from kminilog.storage.log_dir.writer import LogDirWriter, log_end_offsets
 from kminilog.storage.manifests import Manifest, StagedPartition, is_under_way
 from kminilog.storage.publish.publication import publish
 from kminilog.storage.topics import Topic
+from kminilog.text import count
 
 Result = TypeVar("Result")
 JoinAgain = Callable[[Sequence[Moved]], list[StagedPartition]]
@@ -81,7 +82,7 @@ def publish_staged(
             if moved and not tries_left:
                 job, moved = _with_other_offsets(job, moved, join_again), []
             if not moved:
-                progress(f"publishing {job.manifest.facts['count']} messages")
+                progress(f"publishing {count(job.manifest.facts['count'], 'message')}")
                 _publish(writer, job, ends, progress)
                 break
         job = _with_other_offsets(job, moved, join_again)
@@ -103,7 +104,7 @@ def check_not_made_anew(job_id: str, topic: Topic, now: Topic, *, is_new: bool =
     if now.dialect != topic.dialect:
         what = f", as {now.dialect.name},"
     elif now.partitions < topic.partitions:
-        what = f", with {now.partitions} partitions,"
+        what = f", with {count(now.partitions, 'partition')},"
     elif now.topic_id != topic.topic_id and not is_new:
         what = ""
     else:

@@ -51,6 +51,7 @@ from kminilog.storage.topics import (
     write_topic,
 )
 from kminilog.system import SYSTEM_CHANCE
+from kminilog.text import count
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
@@ -187,7 +188,9 @@ class LogDirWriter(LogDir):
         self._check_is_open()
         topic = self.topic(name)
         if partitions is not None and partitions < topic.partitions:
-            raise ValueError(f"{name} has {topic.partitions} partitions; none can be taken away")
+            raise ValueError(
+                f"{name} has {count(topic.partitions, 'partition')}; none can be taken away"
+            )
         settings, old = settings or topic.settings, topic.settings
         widest = max(topic.widest_index_interval, old.index_interval_bytes)
         altered = replace(

@@ -46,6 +46,7 @@ from kminilog.storage.log_dir.log_dir import LogDir
 from kminilog.storage.manifests import Manifest
 from kminilog.storage.segment.log_file import message_at
 from kminilog.storage.topics import Topic
+from kminilog.text import count
 from kminilog.verification.account.account import (
     REJECTED,
     Account,
@@ -111,7 +112,7 @@ def _records(
 ) -> Iterator[Item]:
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in columns.read([*items]):
-            told(f"reading {batch.num_rows} records")
+            told(f"reading {count(batch.num_rows, 'record')}")
             yield batch
 
     return step.read_records(batches())

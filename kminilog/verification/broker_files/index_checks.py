@@ -28,7 +28,7 @@ from kminilog.broker_files.index_files import (
     parse_transaction_index,
 )
 from kminilog.format.names import MAX_OFFSET
-from kminilog.text import agreeing
+from kminilog.text import agreeing, count
 from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.producers import Aborted
 
@@ -141,14 +141,14 @@ class OffsetIndexCheck:
         """Yield all faults, after the last batch was told; it begins at `last_batch`."""
         while self._next < len(self._entries):
             if self.next_position >= log_bytes:
-                detail = f"points past the end of the log, which has {log_bytes} bytes"
+                detail = f"points past the end of the log, which has {count(log_bytes, 'byte')}"
                 self._fail(BrokerFault.INDEX_PAST_END, detail)
             else:
                 self._fail(BrokerFault.INDEX_POSITION, "does not point to where a batch begins")
         for number, offset in self._of_sets:
             self._add_offset(number, offset)
         if self.padding_bytes and not is_last:
-            detail = f"{self.padding_bytes} bytes of zeros: only the last segment has any"
+            detail = f"{count(self.padding_bytes, 'byte')} of zeros: only the last segment has any"
             at = self.count * _ENTRY_BYTES
             self._faults.add(SegmentIndexFault(BrokerFault.INDEX_ORDER, detail, None, at))
         least = self._least or _USUAL_INTERVAL_BYTES + 1
@@ -156,7 +156,7 @@ class OffsetIndexCheck:
             self._passed[self.count] = last_batch - self._last_position
         for number, distance in enumerate(self._passed):
             if distance >= least:
-                detail = f"no entry for {distance} bytes in front of entry {number}"
+                detail = f"no entry for {count(distance, 'byte')} in front of entry {number}"
                 at = number * _ENTRY_BYTES
                 self._faults.add(
                     SegmentIndexFault(BrokerFault.INDEX_SPARSE, detail, None, at, is_note=True)
@@ -250,7 +250,7 @@ class TimeIndexCheck:
         while self._next < len(self._entries):
             self._fail("is not in any batch")
         if self.padding_bytes and not is_last:
-            detail = f"{self.padding_bytes} bytes of zeros: only the last segment has any"
+            detail = f"{count(self.padding_bytes, 'byte')} of zeros: only the last segment has any"
             at = self.count * _TIME_ENTRY_BYTES
             self._faults.add(SegmentIndexFault(BrokerFault.TIME_INDEX_ORDER, detail, None, at))
         if not is_last and greatest > self._greatest and not self._is_damaged:
@@ -299,7 +299,7 @@ def transaction_index_faults(
     faults, kind = _Faults(), BrokerFault.TRANSACTION_INDEX_ENTRY
     contents = parse_transaction_index(data or b"")
     if contents.torn_bytes:
-        detail = f"the index ends with {contents.torn_bytes} bytes that are no entry"
+        detail = _torn(contents.torn_bytes)
         faults.add(SegmentIndexFault(kind, detail, None, len(contents.entries) * _ABORTED_BYTES))
     expected, known_starts = {one.last_offset: one for one in aborted}, set(starts)
     for number, entry in enumerate(contents.entries):
@@ -359,7 +359,7 @@ def _ascending(
         else:
             kept.append((number, entry))
     if contents.torn_bytes:
-        detail = f"the index ends with {contents.torn_bytes} bytes that are no entry"
+        detail = _torn(contents.torn_bytes)
         at = len(contents.entries) * entry_bytes + contents.padding_bytes
         faults.add(SegmentIndexFault(kind, detail, None, at))
     return kept
@@ -367,3 +367,8 @@ def _ascending(
 
 def _is_below(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return one[0] < other[0] and one[1] < other[1]
+
+
+def _torn(torn_bytes: int) -> str:
+    are = agreeing("are", torn_bytes)
+    return f"the index ends with {count(torn_bytes, 'byte')} that {are} no entry"

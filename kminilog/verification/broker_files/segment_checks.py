@@ -26,6 +26,7 @@ from kminilog.broker_files.record_batch import (
 from kminilog.broker_files.untouched import open_untouched
 from kminilog.format.message import SIZE_END, NeedMoreBytes
 from kminilog.format.names import TopicPartition
+from kminilog.text import agreeing, count
 from kminilog.verification.broker_files.batch_reader import read_batches
 from kminilog.verification.broker_files.faults import BrokerFault
 from kminilog.verification.broker_files.index_checks import NO_MORE
@@ -150,7 +151,7 @@ class _SegmentCheck:
             if end > before or batch_at(descriptor, position, end):
                 continue  # the broker was about to append this batch
             if self._next_base is None and is_zero_from(descriptor, position, end):
-                detail = f"{end - position} bytes of zeros to the end of the file"
+                detail = f"{count(end - position, 'byte')} of zeros to the end of the file"
                 self._add(BrokerFault.ZERO_TAIL, detail, self._expected, position)
                 self._end_readable(self._expected)
                 self._padding_bytes = end - position
@@ -256,7 +257,7 @@ class _SegmentCheck:
                 if not header.record_count:  # a transaction may have begun there
                     self._state.lose(header.base_offset, header.base_offset + offsets)
             else:
-                detail = f"{header.record_count} records in {offsets} offsets"
+                detail = f"{count(header.record_count, 'record')} in {count(offsets, 'offset')}"
                 self._add(BrokerFault.BAD_RECORD_COUNT, detail, header.base_offset, position)
         if header.is_control:
             counts.control_count += header.record_count
@@ -345,10 +346,11 @@ class _SegmentCheck:
         elif self._next_base is not None and after is None:
             lost = max(self._next_base - expected, 0)
         if lost:
-            detail += f"; {lost} offsets were in these bytes"
+            detail += f"; {count(lost, 'offset', 'were')} in these bytes"
         self._counts.lost_in_damage += lost
         self._end_readable(expected)
-        self._add(kind, detail, expected, position)
+        last = expected + lost - 1 if lost > 1 else None
+        self._tally.add(self._finding(kind, detail, expected, position)._replace(last_offset=last))
         self._counts.is_tail_damaged = after is None
         self._expected += lost
         self._state.missing_until = self._expected
@@ -363,12 +365,14 @@ class _SegmentCheck:
         self, descriptor: int, position: int, end: int, outcome: BatchOutcome, *, is_tail: bool
     ) -> tuple[BrokerFault, str]:
         if is_tail and is_zero_from(descriptor, position, end):
-            detail = f"{end - position} bytes of zeros to the end of the file"
+            detail = f"{count(end - position, 'byte')} of zeros to the end of the file"
             return BrokerFault.BAD_LENGTH, detail
         if isinstance(outcome, CorruptBatch):
             return BrokerFault(outcome.fault.value), explained(descriptor, position, outcome).detail
+        left_bytes = end - position
+        left = f"{left_bytes} {agreeing('are', left_bytes)} left"
         needed_bytes = outcome.needed_bytes if isinstance(outcome, NeedMoreBytes) else 0
-        detail = f"a batch of {needed_bytes} bytes or more, but {end - position} are left"
+        detail = f"a batch of {needed_bytes} bytes or more, but {left}"
         is_torn = is_tail and self._next_base is None
         return BrokerFault.TORN_TAIL if is_torn else BrokerFault.BAD_LENGTH, detail
 

@@ -233,7 +233,7 @@ def test_a_topic_that_another_process_creates_meanwhile_in_another_shape_is_refu
 
 
 @pytest.mark.parametrize(
-    ("partitions", "what"), [(1, ", with 1 partitions,"), (2, ""), (3, "")], ids=["1", "2", "3"]
+    ("partitions", "what"), [(1, ", with 1 partition,"), (2, ""), (3, "")], ids=["1", "2", "3"]
 )
 def test_a_topic_that_is_made_anew_or_deleted_meanwhile_is_refused(
     log_dir, load, dialect, partitions, what

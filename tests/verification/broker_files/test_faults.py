@@ -111,6 +111,17 @@ def test_verify_of_a_changed_byte_finds_one_fault(writer: PartitionWriter, at: i
     assert set(counts) <= {kind, "bad-length"}, counts
 
 
+def test_verify_of_a_damaged_batch_names_the_byte_and_the_offsets(writer: PartitionWriter):
+    file, position, _ = writer.batches[6]
+    now = file.read_bytes()[position + 70] ^ 0x40
+    flip_byte(file, position + 70, mask=0x40)
+    (finding,) = judged(writer.log_dir).tally.findings()
+    said = f"if only one bit is wrong: byte {position + 70}, {now:02x} was {now ^ 0x40:02x}"
+    assert f"; {said}; 3 offsets were in these bytes" in finding.detail
+    assert finding.last_offset == (finding.offset or 0) + 2
+    assert f", offsets {finding.offset}..{finding.last_offset}, byte {position}" in finding.place
+
+
 def test_verify_without_leader_epochs_on_record_finds_the_odd_batch(tmp_path: Path):
     writer = written(PartitionWriter(tmp_path / "broker"))
     writer.close(with_epochs=False)
@@ -251,6 +262,7 @@ def test_verify_of_missing_offsets_finds_a_loss(tmp_path: Path):
     report = judged(writer.log_dir)
     (finding,) = report.tally.findings()
     assert (finding.kind.value, finding.detail) == ("offset-gap", "10 offsets missing, 5 to 14")
+    assert (finding.offset, finding.last_offset) == (5, 14)
     assert report.partitions[0]["missing_offsets"]["loss"] == 10
 
 
@@ -639,6 +651,9 @@ def test_verify_of_entries_that_do_not_ascend_finds_it(
     assert found(writer.log_dir) == {kind: 1}
     path.write_bytes(data + data[:3])
     assert found(writer.log_dir) == {kind: 1}
+    path.write_bytes(data + data[:1])
+    (finding,) = judged(writer.log_dir).tally.findings()
+    assert finding.detail == "the index ends with 1 byte that is no entry"
 
 
 def test_verify_of_an_entry_below_its_batch_finds_it_by_any_rule(writer: PartitionWriter):
