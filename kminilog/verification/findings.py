@@ -277,8 +277,9 @@ class Finding(NamedTuple):
     """One fault; or, with `stands_for` above 1, the sample for several faults of this class.
 
     `segment` is the segment's 20 digits; `source` names the record of a source. The partition is -1
-    if it is not known, as for a missing record without a key. With `last_offset`, the fault is
-    somewhere from `offset` to `last_offset`. `sides` has the record and the message, if shown.
+    if it is not known, as for a missing record without a key. With `last_offset`, it is about
+    `offset` to `last_offset`: all of them are missing, or one of them is altered. `sides` has the
+    record and the message, if shown.
     `key` is that of the message or the record, where it is known. `rest` is the part of a file that
     has the others which a sample stands for.
     """
@@ -314,7 +315,8 @@ class Finding(NamedTuple):
             file += f"/{self.segment}{self.kind.suffix}"
         offset = None if self.offset is None else f"offset {self.offset}"
         if self.last_offset is not None:
-            offset = f"somewhere in offsets {self.offset}..{self.last_offset}"
+            somewhere = "somewhere in " * (self.kind == FindingClass.ALTERED)
+            offset = f"{somewhere}offsets {self.offset}..{self.last_offset}"
         position = None if self.position is None else f"byte {self.position}"
         return ", ".join(filter(None, (self.source, file, offset, position)))
 

@@ -40,7 +40,7 @@ def test_verify_of_a_broker_finds_damage(damaged: CommandLine):
     run = damaged("verify")
     assert run.code == 1
     assert "bad-crc  error  1" in run.out
-    assert "offset 0, byte 0: Record is corrupt (stored crc = " in run.out
+    assert "offsets 0..4, byte 0: Record is corrupt (stored crc = " in run.out
 
 
 def test_verify_of_a_broker_prints_one_document(damaged: CommandLine):

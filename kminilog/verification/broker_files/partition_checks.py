@@ -196,9 +196,10 @@ class _PartitionCheck:
             kind = BrokerFault.TRUNCATED if gap.is_at_leader else BrokerFault.OFFSET_GAP
             missing["truncation" if gap.is_at_leader else "loss"] += _size(gap)
             detail = f"{count(_size(gap), 'offset')} missing, {gap.start} to {gap.stop - 1}"
-            found = self._finding(kind, detail, gap.segment, gap.stop, gap.position)
+            found = self._finding(kind, detail, gap.segment, gap.start, gap.position)
             more = state.further_gaps if slot == len(gaps) - 1 else 0
-            self._findings.append(found._replace(stands_for=1 + more))
+            last = gap.stop - 1 if _size(gap) > 1 else None
+            self._findings.append(found._replace(last_offset=last, stands_for=1 + more))
         missing["loss"] += state.further_missing
         return missing
 
