@@ -264,6 +264,37 @@ def test_hidden_files_of_a_lecturers_labs_stay_at_home(tmp_path):
         assert [name for name in packed.namelist() if "/." in name] == []
 
 
+def test_zip_file_has_all_files_of_the_folder(site):
+    files = {path for path in site.rglob("*") if path.is_file()}
+    with zipfile.ZipFile(site.with_suffix(".zip")) as packed:
+        found = {name: packed.read(name) for name in packed.namelist()}
+    assert found == {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
+
+
+def test_files_of_another_tab_are_taken_over_and_what_both_changed_is_there_twice(clean):
+    for name in ("same.py", "mine.py", "both.py"):
+        clean.ask("write", name, "old")
+    before = clean.ask("files")
+    clean.ask("write", "both.py", "theirs")
+    clean.ask("write", "new.py", "theirs")
+    theirs = clean.kept["zip"]
+    clean.ask("clear")
+    for name, *_ in before:
+        clean.ask("write", name, "old")
+    assert clean.ask("adopt", theirs, before) is False
+    clean.ask("write", "mine.py", "mine")
+    clean.ask("write", "both.py", "mine")
+    assert clean.ask("adopt", theirs, before) is True
+    found = {name: clean.ask("read", name) for name, *_ in clean.ask("files")}
+    assert found == {
+        "both.other-tab-1.py": "theirs",
+        "both.py": "mine",
+        "mine.py": "mine",
+        "new.py": "theirs",
+        "same.py": "old",
+    }
+
+
 @pytest.mark.processes
 def test_folder_is_at_most_20_megabytes(site, capsys):
     sizes = {path.name: path.stat().st_size for path in site.rglob("*") if path.is_file()}

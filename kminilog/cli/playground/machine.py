@@ -6,8 +6,8 @@
     ThreadPoolExecutor.submit             does the work at once
 
 So the commands run as they are. A process loads modules of kminilog of its own, and what it does to
-other modules, its directory, streams and signals is undone at its end. That stops accidents; it is
-no wall against malice, and the page ends the worker in which all this is. Source: ours.
+other modules, its directory, streams and signals is undone at its end. So the next check needs no
+new Python. That stops accidents; it is no wall against malice. Source: ours.
 """
 
 import io
@@ -27,6 +27,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, chdir
 from functools import partial
 from importlib.machinery import SourceFileLoader
+from itertools import count
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import IO, Any
@@ -258,9 +259,29 @@ def write(name: str, data: str | bytes) -> None:
 
 
 def unpack(text: str) -> None:
-    """Write the files that `kept` has returned; none for an empty text."""
+    """Let the files at home be those that `kept` has returned; none for an empty text."""
+    clear()
     if text:
         write("home.zip", b64decode(text))
+
+
+def adopt(text: str, before: Sequence[Sequence[Any]]) -> bool:
+    """Take over the files that another tab has kept; `before` are those that both knew.
+
+    A file that has changed in both stays as it is here, and the other's is put beside it. Tells if
+    there is anything here that the other tab does not have.
+    """
+    both_knew = {tuple(each) for each in before}
+    mine = {name: (HOME / name).read_bytes() for name, *_ in {*files()} - both_knew}
+    unpack(text)
+    for name, data in mine.items():
+        path = HOME / name
+        if path.exists() and path.read_bytes() != data:
+            names = (f"{path.stem}.other-tab-{number}{path.suffix}" for number in count(1))
+            path.rename(next(copy for copy in map(path.with_name, names) if not copy.exists()))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return bool(mine)
 
 
 def clear() -> None:
