@@ -1,0 +1,74 @@
+"""The task of each exercise of a lab as markup, out of its README.md. Source: ours."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.material import Lab
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_LEFT_OUT = ("Tasks", "Predict before you code", "Checkpoint")  # what is said there, buttons do
+_HERE = (  # a page has neither a terminal's programs nor its prompt
+    (
+        r"Look at its bytes with `xxd (\S+)`, or with\s`od [^`]*`,",
+        r"*Files to read* shows the bytes of `\1`: look at them,",
+    ),
+    (r"\s?(,|and)?\s?or (with )?`xxd[^`]*`", ""),
+    (r"with nothing but `xxd`", "byte by byte"),
+    (r"Type `kminilog lab predict [\d.]+`\.\s", ""),
+)
+
+
+class Task(NamedTuple):
+    """What to do: the exercise's id, its text, and of a prediction its question and answers."""
+
+    id: str
+    text: "Markup"
+    question: str
+    choices: list[str]
+
+
+def tasks_of(lab: Lab, catalogue: Catalogue) -> Iterator[Task]:
+    """Yield the task of each exercise of a lab."""
+    parts = _parts(lab, catalogue)
+    for exercise in lab.exercises:
+        text = _markup(parts.get(exercise.id, ""))
+        choices = list(catalogue.choices(exercise).values()) if exercise.kind == "predict" else []
+        yield Task(exercise.id, text, catalogue.texts(exercise).question, choices)
+
+
+def about(lab: Lab, catalogue: Catalogue) -> "Markup":
+    """Return what README.md says of the lab as a whole."""
+    return _markup(_parts(lab, catalogue)[""])
+
+
+def _parts(lab: Lab, catalogue: Catalogue) -> Mapping[str, str]:
+    return parts_of(catalogue.readme(lab).read_text(encoding="utf-8"))
+
+
+def parts_of(readme: str) -> Mapping[str, str]:
+    r"""Return the paragraphs of each exercise by its id, and what is about the lab by "".
+
+    >>> parts_of("# Lab 1\n\n## Tasks\n\nWrite.\n\n**1.1 One** (5 minutes). Do.\n\n## More\n")
+    {'': '# Lab 1\n\n## More\n', '1.1': '**1.1 One** (5 minutes). Do.\n\n'}
+    """
+    found = {"": ""}
+    for section in re.split(r"^(?=## )", readme, flags=re.MULTILINE):
+        general, *own = re.split(r"^(?=\*\*(\d+\.\d+) )", section, flags=re.MULTILINE)
+        found |= dict(zip(own[::2], own[1::2], strict=True))
+        if not general.startswith(tuple(f"## {each}" for each in _LEFT_OUT)):
+            found[""] += general
+    return found
+
+
+def _markup(text: str) -> "Markup":
+    """Return Markdown as markup, in words that fit a page. The course's own text is trusted."""
+    from markdown_it import MarkdownIt  # only who writes the page needs it
+    from markupsafe import Markup
+
+    for pattern, fitting in _HERE:
+        text = re.sub(pattern, fitting, text)
+    return Markup(MarkdownIt("commonmark").enable("table").render(text))
