@@ -74,7 +74,7 @@ docs: $(INSTALLED) ## the documentation, into docs/_build/html, with the playgro
 
 playground: $(INSTALLED) ## the engine in a browser, into docs/_build/html/playground (needs npm)
 	@runtime="$$(scripts/ensure-pyodide)" && $(BIN)/kminilog playground \
-		--dir docs/_build/html/playground --runtime "$$runtime"
+		--dir docs/_build/html/playground --zip docs/_build/html/playground.zip --runtime "$$runtime"
 
 clean: ## remove all that these targets made, .venv too; data stays
 	rm -rf $(VENV) .cache .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,8 +1,10 @@
 """The playground in a real browser, from a plain web server and from a subdirectory."""
 
+import base64
 import contextlib
 import functools
 import http.server
+import io
 import json
 import re
 import shutil
@@ -11,6 +13,7 @@ import sys
 import threading
 import urllib.request
 import zipfile
+from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner
@@ -70,6 +73,7 @@ def page(context, server):
     page.told, page.asked = [], []
     page.on("console", lambda message: page.told.append(message.text))
     page.on("pageerror", lambda error: page.told.append(str(error)))
+    page.on("dialog", lambda dialog: dialog.accept())
     context.on("request", lambda request: page.asked.append(request.url))
     page.address = f"http://127.0.0.1:{server.server_port}/site/"
     page.goto(page.address)
@@ -155,6 +159,20 @@ def test_check_of_the_library_passes_and_says_what_lab_check_says_on_the_machine
     assert {each["status"] for each in found if each["max_points"]} == {"pass"}
 
 
+def test_checks_go_on_in_the_same_python_and_leave_the_files_of_the_page(page):
+    begin_lab_1(page)
+    write(page, "# mine\n" + text_of(page))
+    started = []
+    page.on("worker", lambda worker: started.append(worker))
+    for _ in range(2):
+        assert page.evaluate("kminilog.check(1, 'x = 1').then(() => 'ended')") == "ended"
+        click(page, "[data-lab=check]")
+    assert run(page, "partition", "--key")["code"] == 2
+    assert started == []
+    assert run(page, "lab", "progress")["code"] == 0
+    assert text_of(page).startswith("# mine")
+
+
 def test_endless_loop_is_ended_and_the_page_lives(page):
     endless = "def header(offset, content):\n    while True:\n        pass\n"
     found = page.evaluate("([lab, answers]) => kminilog.check(lab, answers)", [1, endless])
@@ -203,18 +221,18 @@ def test_lab_is_done_in_the_page_kept_by_the_browser_offline_and_graded_on_the_m
     page, context, tmp_path
 ):
     begin_lab_1(page)
-    text = page.input_value("#editor")
+    text = text_of(page)
     assert "raise NotImplementedError" in text
     mine = text.replace("    raise NotImplementedError\n", HEADER, 1)
     mine = mine.replace("\n\n", "\n\nimport struct\n", 1)
-    page.fill("#editor", mine)
+    write(page, mine)
     typed = "# typed during a check\n" + mine
     page.evaluate(DURING_A_CHECK, typed)
     idle(page)
     assert "1.1  pass" in page.inner_text("#lab-said")
-    assert page.input_value("#editor") == typed
+    assert text_of(page) == typed
     typed += "# typed last\n"
-    page.fill("#editor", typed)
+    write(page, typed)
     save(page)
     assert page.evaluate(IS_SAVED)
     page.evaluate("navigator.serviceWorker.ready.then(() => 1)")
@@ -223,7 +241,7 @@ def test_lab_is_done_in_the_page_kept_by_the_browser_offline_and_graded_on_the_m
     page.wait_for_selector("#editor", state="visible")
     idle(page)
     context.set_offline(False)
-    assert page.input_value("#editor") == typed
+    assert text_of(page) == typed
     assert "1/10    10/105  1.1" in run(page, "lab", "progress")["stdout"]
     show(page, "files")
     with page.expect_download() as saved:
@@ -238,11 +256,11 @@ def test_lab_is_done_in_the_page_kept_by_the_browser_offline_and_graded_on_the_m
 
 def test_text_is_kept_if_another_lab_is_chosen_at_once(page):
     begin_lab_1(page)
-    page.fill("#editor", "# mine\n" + page.input_value("#editor"))
+    write(page, "# mine\n" + text_of(page))
     for exercise in ("2.1", "1.1"):
         page.select_option("#exercise", exercise)
         idle(page)
-    assert page.input_value("#editor").startswith("# mine")
+    assert text_of(page).startswith("# mine")
 
 
 def save(page):
@@ -253,12 +271,12 @@ def save(page):
 
 def test_page_lives_on_if_all_is_deleted_while_a_text_is_on_its_way(page):
     begin_lab_1(page)
-    page.fill("#editor", "def header(offset, content):\n    while True:\n        pass\n")
+    write(page, "def header(offset, content):\n    while True:\n        pass\n")
     page.click("[data-lab=check]")
     page.wait_for_selector("#stop", state="visible")
-    page.fill("#editor", "# one")
+    write(page, "# one")
     page.clock.run_for(1000)  # it is to be saved when the check has ended
-    page.fill("#editor", "# two")
+    write(page, "# two")
     page.evaluate("document.getElementById('clear').click()")
     page.click("#stop")
     idle(page)
@@ -279,15 +297,181 @@ def test_storage_that_cannot_be_read_is_told_and_can_be_deleted(page):
     assert run(page, "topic", "create", "new", "--partitions", "1")["code"] == 0
 
 
-def test_another_tab_that_is_opened_changes_nothing(page, context):
-    begin_lab_1(page)
+@contextlib.contextmanager
+def other_tab(page, context):
     with contextlib.closing(context.new_page()) as other:
         other.goto(page.address + "#labs")
         other.wait_for_selector("#editor", state="visible")
         idle(other)
+        yield other
+
+
+def test_another_tab_has_the_files_of_the_first_one(page, context):
+    begin_lab_1(page)
+    with other_tab(page, context) as other:
         assert page.text_content("#warning") == ""
-        run(other, "topic", "create", "other", "--partitions", "1")
-        wait_until(page, "document.getElementById('warning').textContent.includes('Another tab')")
+        write(other, "# from the other tab")
+        save(other)
+        wait_until(page, "document.getElementById('editor').value === '# from the other tab'")
+        run(page, "topic", "create", "fruit", "--partitions", "1")
+        wait_until(other, "document.getElementById('list').textContent.includes('fruit')")
+        idle(page)
+        assert page.text_content("#warning") == ""
+
+
+def test_what_two_tabs_have_written_in_one_file_is_in_two_files(page, context):
+    begin_lab_1(page)
+    with other_tab(page, context) as other:
+        write(page, "# one")
+        write(other, "# two")
+        save(page)
+        wait_until(other, "document.getElementById('list').textContent.includes('.other-tab-')")
+        save(other)
+        wait_until(page, "document.getElementById('list').textContent.includes('.other-tab-')")
+        for tab in (page, other):
+            idle(tab)
+            assert "answers.other-tab-1.py" in tab.inner_text("#warning")
+    kept = page.evaluate("localStorage[`kminilog ${location.pathname}`]")
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(kept))) as packed:
+        texts = {packed.read(name) for name in packed.namelist() if "/answers" in name}
+    assert texts == {b"# one", b"# two"}
+
+
+def test_delete_asks_and_can_be_undone(page):
+    begin_lab_1(page)
+    write(page, "# mine")
+    show(page, "files")
+    click(page, "#clear")
+    assert page.inner_text("#list") == ""
+    page.reload()
+    idle(page)
+    click(page, "#undo")
+    assert "answers.py" in page.inner_text("#list")
+    assert text_of(page) == "# mine"
+    assert page.is_hidden("#undo")
+    page.evaluate("window.confirm = () => false")
+    click(page, "#clear")
+    assert "answers.py" in page.inner_text("#list")
+
+
+def test_address_opens_an_exercise_with_its_task_and_no_old_verdict(page):
+    begin_lab_1(page)
+    click(page, "[data-lab=check]")
+    assert "1.1" in page.inner_text("#lab-said")
+    for exercise, said in (("1.2", "CRC-32"), ("1.7", "Which check of the message notices?")):
+        page.evaluate("(exercise) => { location.hash = `lab/${exercise}`; }", exercise)
+        idle(page)
+        assert said in page.inner_text(".about")
+        assert page.text_content("#lab-said") == ""
+    page.check("#task-1\\.7 input >> nth=1")
+    click(page, "[data-lab=predict]")
+    assert "Right: The checksum" in page.inner_text("#lab-said")
+
+
+def test_wrong_answer_is_shown_as_a_picture_and_a_right_one_in_the_map(page):
+    begin_lab_1(page)
+    text = text_of(page)
+    write(page, text.replace("    raise NotImplementedError", "    return bytes(12)", 1))
+    click(page, "[data-lab=check]")
+    assert "1.1  fail" in page.inner_text("#lab-said")
+    assert "/tmp" not in page.inner_text("#lab-said")
+    page.frame_locator("#lab-trace").locator(".say:visible").first.wait_for()
+    before = int(page.inner_text("#yours"))
+    write(page, text.replace("    raise NotImplementedError\n", f"    import struct\n{HEADER}", 1))
+    click(page, "[data-lab=check]")
+    assert page.is_hidden("#lab-trace")
+    assert page.locator("#map .is-yours").all_inner_texts() == ["header 1.1"]
+    assert int(page.inner_text("#yours")) == before + 1
+
+
+def test_editor_indents_numbers_lines_and_is_left_by_escape_and_tab(page):
+    begin_lab_1(page)
+    write(page, "def one():\n    return 1")
+    page.focus("#editor .cm-content")
+    page.keyboard.press("Control+End")
+    for key in ("Enter", "x", "Tab", "Escape", "Tab"):
+        page.keyboard.press(key)
+    assert text_of(page).startswith("def one():\n    return 1\n")
+    assert page.inner_text("#editor .cm-gutters").split() == ["1", "2", "3"]
+    assert page.evaluate("document.activeElement.id") != "editor"
+    colours = "(e) => [...e.querySelectorAll('span')].map((each) => getComputedStyle(each).color)"
+    assert len(set(page.eval_on_selector("#editor .cm-content", colours))) > 1
+
+
+def test_what_is_said_in_labs_fits_the_place(page):
+    said = page.text_content("#labs") + page.text_content("#step-form")
+    begin_lab_1(page)
+    said += page.text_content("#lab-said")
+    found = re.findall(r"xxd|\bcd |lab watch|lab predict|in an editor|buffer-pool", said)
+    assert found == []
+    assert "Write your answer in the editor" in said
+
+
+def test_each_field_of_a_step_through_says_what_it_is(page):
+    texts = (
+        "(all) => all.map((each) => [each.textContent, each.querySelector('small').textContent])"
+    )
+    fields = page.eval_on_selector_all("#step-form fieldset label", texts)
+    assert len(fields) > 40
+    assert [field for field, said in fields if len(said.strip()) < 9] == []
+
+
+def test_arrow_brings_back_a_line_of_the_shell(page):
+    show(page, "shell")
+    for line in ("topic list", "--version"):
+        page.fill("#line", line)
+        click(page, "#line-form button")
+        assert page.input_value("#line") == ""
+    shown = []
+    for key in ("ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"):
+        page.press("#line", key)
+        shown.append(page.input_value("#line"))
+    assert shown == ["--version", "topic list", "--version", ""]
+
+
+class _Held(_Quiet):
+    go_on = threading.Event()
+
+    def do_GET(self):
+        if self.path.endswith("packages.zip"):
+            self.go_on.wait()
+        super().do_GET()
+
+
+def test_while_python_loads_the_page_says_how_much_has_come_and_tasks_can_be_read(browser, site):
+    handler = functools.partial(_Held, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with contextlib.closing(new_context(browser, service_workers="block")) as context:
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{server.server_port}/#lab/1.1")
+            state = "document.getElementById('state').textContent"
+            wait_until(page, f"/loading: [1-9].* of .* MB/.test({state})")
+            assert page.is_visible("#loading")
+            assert "It returns the first 12 bytes" in page.inner_text(".about")
+            _Held.go_on.set()
+            idle(page)
+            assert page.is_hidden("#loading")
+            assert page.evaluate(state) == ""
+        server.shutdown()
+
+
+class _OctetStream(_Quiet):
+    extensions_map: ClassVar = {**_Quiet.extensions_map, ".mjs": "application/octet-stream"}
+
+
+def test_server_that_sends_mjs_as_bytes_is_told_apart_and_tasks_can_be_read(browser, site):
+    handler = functools.partial(_OctetStream, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with contextlib.closing(new_context(browser, service_workers="block")) as context:
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{server.server_port}/#lab/1.1")
+            told = "document.getElementById('state').textContent"
+            wait_until(page, f"{told}.includes('application/octet-stream')")
+            assert "let it send them as text/javascript" in page.evaluate(told)
+            assert "It returns the first 12 bytes" in page.inner_text(".about")
+        server.shutdown()
 
 
 def test_lab_that_is_started_in_the_shell_is_open_in_labs(page):
@@ -297,7 +481,7 @@ def test_lab_that_is_started_in_the_shell_is_open_in_labs(page):
     page.fill("#line", "lab start 1 --name Ada")
     click(page, "#line-form button")
     show(page, "labs")
-    assert "def header" in page.input_value("#editor")
+    assert "def header" in text_of(page)
     assert page.is_hidden("#start")
 
 
@@ -337,6 +521,14 @@ raise ValueError([name for name in doors for place in places if hasattr(place, n
 """
 
 
+def text_of(page):
+    return page.evaluate("document.getElementById('editor').value")
+
+
+def write(page, text):
+    page.evaluate("(text) => { document.getElementById('editor').value = text; }", text)
+
+
 def begin_lab_1(page):
     """Begin without files, and start the lab."""
     show(page, "files")
@@ -359,6 +551,7 @@ def page_with(browser, site, directory, script):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with contextlib.closing(new_context(browser, service_workers="block")) as context:
             page = context.new_page()
+            page.on("dialog", lambda dialog: dialog.accept())
             page.goto(f"http://127.0.0.1:{server.server_port}/#files")
             yield page
         server.shutdown()

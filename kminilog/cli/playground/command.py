@@ -1,6 +1,7 @@
 """`kminilog playground`: the page that runs the engine in a browser, as a static folder.
 
     index.html  page.js  playground.css    the page
+    editor.js  codemirror.js               its editor; scripts/make-codemirror makes the second
     worker.js  packages.zip  runtime/      a Python in a worker: kminilog, the labs, what they need
     service.js                             keeps all these files, for a visit without a network
 
@@ -9,7 +10,7 @@ The runtime is the npm package `pyodide`; the archive must have the digest below
 
 import json
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -17,13 +18,15 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import click
 
+from kminilog.cli.playground.tasks import about, tasks_of
 from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import write_line
-from kminilog.cli.shared.output_files import OutputDirectory, write_output
+from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
 from kminilog.cli.step.command import SCENES, scene_command
 from kminilog.course.benches.registry import BENCHES, bench_of
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, labs_folder
+from kminilog.course.teaching.decisions import rooms_of
 from kminilog.pages import counted, render
 
 RUNTIME_VERSION = "314.0.7"
@@ -32,8 +35,22 @@ _RUNTIME_FILES = "pyodide.mjs pyodide.asm.mjs pyodide.asm.wasm python_stdlib.zip
 _ARCHIVE = f"pyodide-{RUNTIME_VERSION}.tgz"
 _FETCHED = f"The runtime: what `npm pack pyodide@{RUNTIME_VERSION}` fetches."
 _NEEDED = ("click", "Jinja2", "MarkupSafe", "rich", "sortedcontainers")
-_LEFT_OUT = {"__pycache__", ".pyc", ".so", ".pyd"}
+_LEFT_OUT = {"__pycache__", ".pyc", ".so", ".pyd", "codemirror.js"}
 _WITH_ARRAYS = (9, 10)  # labs that need what a browser lacks
+_WITH_THREADS = ("buffer-pool",)  # so does this step-through
+_ARGUMENTS = {  # what a command says of its arguments as a whole, a form says beside each field
+    "file": "Name of a .log or .index file of yours, as Files shows it.  [default: a message]",
+    "messages": "Messages to append, with spaces between them.  [default: fruits]",
+    "topic_partition": "Topic and partition.  [default: an example]",
+    "offset": "Offset to look for.",
+    "line": "Line of the source.",
+}
+_FETCHED_BY_PYTHON = (
+    "packages.zip",
+    "runtime/pyodide.asm.wasm",
+    "runtime/python_stdlib.zip",
+    "runtime/pyodide-lock.json",
+)
 _ROOM = Path(__file__).parent
 _PACKAGE = _ROOM.parents[1]
 
@@ -41,18 +58,22 @@ _PACKAGE = _ROOM.parents[1]
 @click.command("playground", epilog=example("kminilog playground --dir site"))
 @click.option("--dir", "directory", type=OutputDirectory(), required=True, help="Folder to write.")
 @click.option("--runtime", type=Path, default=_ARCHIVE, help=_FETCHED)
-def command(directory: Path, runtime: Path) -> None:
+@click.option("--zip", "packed", type=OutputFile(), help="Write the same as one zip file, too.")
+def command(directory: Path, runtime: Path, packed: Path | None) -> None:
     """Write a page that runs the engine in a browser.
 
     It is a folder of static files, for any web server.
     """
     files = {path.name: path.read_bytes() for path in sorted(_ROOM.glob("*.[jc]s*"))}
-    files |= {**dict(_runtime_files(runtime)), "packages.zip": _packages(), "index.html": _page()}
+    files |= {**dict(_runtime_files(runtime)), "packages.zip": _zip_file(_package_files())}
+    files["index.html"] = _page(sum(len(files[name]) for name in _FETCHED_BY_PYTHON))
     kept = json.dumps({name: sha256(data).hexdigest() for name, data in files.items()})
     files["service.js"] = files["service.js"].replace(b"KEPT", kept.encode(), 1)
     (directory / "runtime").mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         write_output(directory / name, data)
+    if packed:
+        write_output(packed, _zip_file(files))
     size = counted(sum(map(len, files.values())), "byte")
     write_line(f"{directory}: {size}; look at it: python -m http.server --directory {directory}")
 
@@ -69,29 +90,44 @@ def _runtime_files(archive: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"runtime/{name}", file.read()
 
 
-def _page() -> bytes:
+def _page(fetched_bytes: int) -> bytes:
     """Return the page, with a form for each step-through and the exercises that need no Spark."""
-    labs = [lab for lab in all_labs() if lab.number not in _WITH_ARRAYS]
-    scenes = [scene_command(name) for name in SCENES]
-    benches = [bench_of(name) for name in BENCHES]
     catalogue = Catalogue(DEFAULT_LANGUAGE)
-    page = render("playground.html", scenes=scenes, benches=benches, labs=labs, catalogue=catalogue)
-    return page.encode()
+    labs = [lab for lab in all_labs() if lab.number not in _WITH_ARRAYS]
+    return render(
+        "playground.html",
+        scenes=[scene_command(name) for name in SCENES if name not in _WITH_THREADS],
+        benches=[bench_of(name) for name in BENCHES],
+        labs=labs,
+        tasks=[task for lab in labs for task in tasks_of(lab, catalogue)],
+        abouts={lab.number: about(lab, catalogue) for lab in labs},
+        rooms=rooms_of([]),
+        catalogue=catalogue,
+        arguments=_ARGUMENTS,
+        fetched_bytes=fetched_bytes,
+    ).encode()
 
 
-def _packages() -> bytes:
-    """Return kminilog, its labs and the packages that it needs as a zip file."""
+def _zip_file(files: Mapping[str, bytes]) -> bytes:
     packed = BytesIO()
     with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, path in sorted(dict(_package_files()).items()):
-            parts = Path(name).parts
-            is_hidden = any(part.startswith(".") for part in parts)  # or elsewhere, by ..
-            if path.is_file() and not (is_hidden or _LEFT_OUT & {*parts, path.suffix}):
-                archive.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED)
+        for name, data in sorted(files.items()):
+            archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
     return packed.getvalue()
 
 
-def _package_files() -> Iterator[tuple[str, Path]]:
+def _package_files() -> dict[str, bytes]:
+    """Return kminilog, its labs and the packages that it needs, without what runs nowhere else."""
+    found = {}
+    for name, path in dict(_installed_files()).items():
+        parts = Path(name).parts
+        is_hidden = any(part.startswith(".") for part in parts)  # or elsewhere, by ..
+        if path.is_file() and not (is_hidden or _LEFT_OUT & {*parts, path.suffix}):
+            found[name] = path.read_bytes()
+    return found
+
+
+def _installed_files() -> Iterator[tuple[str, Path]]:
     """Yield the name and the place of each file; licences of what is installed among them."""
     from importlib.metadata import distribution  # `kminilog --help` does not need it
 

@@ -1,4 +1,6 @@
 // The page: what is typed goes to machine.py in a worker, and what that says is shown.
+import "./editor.js";
+
 const SECONDS = 120;
 const LATE = `It took more than ${SECONDS} seconds, so it was ended. Is there a loop without an end?`;
 const $ = (id) => document.getElementById(id);
@@ -8,32 +10,41 @@ function make(name, more, ...parts) {
   return made;
 }
 
-// ---- one Python at a time; after a student's code, or when it is stopped, the next one takes its place
+// ---- one Python, which does one thing after the other; when it is stopped, the next one takes its place
 
 // A worker with an address of its own would not have this page's policy, which lets nothing out.
 const code = new Blob([`import ${JSON.stringify(new URL("worker.js", location).href)}`], { type: "text/javascript" });
 const address = URL.createObjectURL(code);
 const KEY = `kminilog ${location.pathname}`;
+const DELETED = `${KEY} deleted`;
 let worker = start();
-let spare = null;
 let isFilled = false; // whether the worker has the files
 let home = { zip: "", files: [] };
+let stored = ""; // what the storage had when this tab last looked
+let agreed = []; // the files in that
 let turn = Promise.resolve();
 
 function start() {
   const made = new Worker(address, { type: "module" });
-  made.onerror = ({ message }) => {
-    made.fault = message ?? "the worker does not start";
+  made.onerror = async ({ message }) => {
+    made.fault = message ?? (await whyNotStarted());
     made.end?.(made.fault);
   };
   return made;
 }
+async function whyNotStarted() {
+  const answer = await fetch("runtime/pyodide.mjs", { method: "HEAD" }).catch(() => null);
+  const type = answer?.headers.get("content-type");
+  if (!answer?.ok || /javascript/.test(type)) return "Python does not start: a file of this page cannot be fetched.";
+  return `This web server sends files that end in .mjs as ${type}, so no browser runs them: let it send them as text/javascript.`;
+}
 function ask(call, ...values) {
   return new Promise((done, fail) => {
     worker.end = (why) => fail(new Error(why));
-    worker.onmessage = ({ data: { error, result, kept } }) => {
+    worker.onmessage = ({ data: { loaded, error, result, kept } }) => {
+      if (loaded) return showLoaded(loaded);
       if (error) worker.end(error);
-      if (kept) keep(kept, call !== "unpack");
+      if (kept) keep(kept, call === "adopt" ? result : call !== "unpack");
       done(result);
     };
     if (worker.fault) worker.end(worker.fault);
@@ -53,7 +64,9 @@ function inTurn(word, call, ...values) {
       return result;
     };
     const result = work();
-    if (await result.then(() => isStudents, () => true)) renew();
+    const why = await result.then(() => "", String);
+    if (why && !why.includes("PythonError:")) renew(); // it was stopped, or cannot go on
+    else if (call === "check") isFilled = false; // it had files of its own
     $("stop").hidden = true;
     $("state").textContent = "";
     return result;
@@ -63,25 +76,49 @@ function inTurn(word, call, ...values) {
 }
 function renew() {
   worker.terminate();
-  worker = !spare || spare.fault ? start() : spare;
-  spare = start();
+  worker = start();
   isFilled = false;
 }
+function showLoaded(bytes) {
+  const all = $("loading").max;
+  $("loading").value = bytes;
+  $("loading").hidden = bytes >= all;
+  const [come, total] = [bytes, all].map((each) => (each / 1e6).toFixed(1));
+  $("state").textContent = bytes < all ? `Python is loading: ${come} of ${total} MB` : "Python is starting …";
+}
+
+// ---- files are kept after each change; another tab may have kept other ones meanwhile
+
 function keep(now, isNew) {
   home = now;
   $("list").replaceChildren(...home.files.map(([name, size]) => fileLink(name, ` ${size} bytes`)));
-  if (!isNew) return; // it is in the storage, or another tab has put something newer there
+  if (isNew && (localStorage[KEY] ?? "") !== stored) adopt();
+  else if (!isNew || store()) agreed = home.files;
+}
+function store() {
   try {
-    localStorage[KEY] = home.zip;
-    warn("");
+    localStorage[KEY] = stored = home.zip;
+    return true;
   } catch {
+    stored = localStorage[KEY] ?? "";
+    if (localStorage[DELETED]) return delete localStorage[DELETED] && store();
     warn("These files are too large for the browser to keep: save them as a zip.");
   }
+}
+async function adopt() {
+  await saveTyped(); // so that nothing which is typed here is lost
+  if ((localStorage[KEY] ?? "") === stored) return;
+  stored = localStorage[KEY] ?? "";
+  const known = home.files.map(([name]) => name);
+  await inTurn("", "adopt", stored, agreed);
+  const copies = home.files.map(([name]) => name).filter((name) => /\.other-tab-/.test(name) && !known.includes(name));
+  if (copies.length) warn(`Two tabs have changed the same file. Its other text is in ${copies.join(", ")}.`);
+  await openExercise();
 }
 const warn = (text) => { $("warning").textContent = text; };
 const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1);
 window.onunhandledrejection = ({ reason }) => warn(lastLine(reason));
-window.onstorage = ({ key }) => { if (key === KEY) warn("Another tab keeps other files in its place: close one of the two."); };
+window.onstorage = ({ key }) => { if (key === KEY) adopt(); };
 const refused = (error) => ({ code: 2, stdout: "", stderr: lastLine(error), changed: [] });
 const run = (words, given = "") => inTurn(`kminilog ${words.join(" ")} …`, "run", words, given).catch(refused);
 const check = async (lab, answers) => JSON.parse(await inTurn(`lab ${lab} …`, "check", lab, answers)).exercises;
@@ -91,17 +128,28 @@ window.kminilog = { run, check, bench };
 $("stop").onclick = () => $("stop").hidden || worker.end("Stopped.");
 function show() {
   const place = location.hash.slice(1).split("?")[0] || "step";
-  const name = $(`bench-${place}`) ? "play" : place;
+  const [, lab] = /^lab\/(.+)/.exec(place) ?? [];
+  const name = lab ? "labs" : $(`bench-${place}`) ? "play" : place;
+  if ([...$("exercise").options].some((each) => each.value === lab)) $("exercise").value = lab;
+  if (name === "labs") chooseExercise();
   for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== name;
   for (const link of document.querySelectorAll("header nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
 }
 window.onhashchange = show;
 document.onsubmit = (event) => event.preventDefault();
 
+// A frame that was hidden may stay blank, so there is a new one.
+function showFrame(id, page) {
+  const frame = $(id).cloneNode();
+  frame.hidden = !page;
+  frame.srcdoc = page;
+  $(id).replaceWith(frame);
+}
+
 // ---- step
 
 function showScene() {
-  for (const each of document.querySelectorAll("fieldset")) each.hidden = each.id !== `scene-${$("scene").value}`;
+  for (const each of document.querySelectorAll("#step-form fieldset")) each.hidden = each.id !== `scene-${$("scene").value}`;
 }
 async function stepThrough() {
   const words = ["step", $("scene").value, "--html", "/tmp/step.html"];
@@ -112,9 +160,7 @@ async function stepThrough() {
   const { code, stdout, stderr } = await run(words);
   $("step-said").textContent = code ? stdout + stderr : "";
   if (code) return;
-  const frame = $("trace").cloneNode(); // a frame that was hidden may stay blank
-  frame.srcdoc = await read("/tmp/step.html");
-  $("trace").replaceWith(frame);
+  showFrame("trace", await read("/tmp/step.html"));
 }
 $("scene").onchange = showScene;
 $("step-form").onsubmit = stepThrough;
@@ -124,6 +170,7 @@ $("segment").onchange = ({ target }) => addAll(target.files);
 
 let folder = "";
 let saved = ""; // the text of its answers.py
+let shown = ""; // the exercise to which the editor was moved
 async function saveTyped() {
   const typed = $("editor").value;
   if (typed === saved) return;
@@ -132,70 +179,106 @@ async function saveTyped() {
 }
 const saveLater = () => setTimeout(() => saveTyped().finally(saveLater), 1000);
 window.onbeforeunload = (event) => { if ($("editor").value !== saved) event.preventDefault(); };
+function chooseExercise() {
+  const { value, selectedOptions: [{ dataset }] } = $("exercise");
+  for (const each of document.querySelectorAll(".task")) each.hidden = each.id !== `task-${value}`;
+  for (const each of document.querySelectorAll(".lab")) each.hidden = each.id !== `lab-${parseInt(value)}`;
+  $("labs").dataset.kind = dataset.kind;
+  if (shown !== value) {
+    say("");
+    showFrame("lab-trace", "");
+  }
+  if (isReady) openExercise();
+}
 async function openExercise() {
   await saveTyped();
   const { value, selectedOptions: [{ dataset }] } = $("exercise");
   const names = home.files.map(([name]) => name).filter((name) => name.startsWith(`${dataset.folder}/`));
   $("labs").classList.toggle("begun", names.length);
+  $("start").hidden = names.length;
   if (!names.length) return;
   const text = await read(`${dataset.folder}/answers.py`);
   if ($("editor").value !== saved) return openExercise(); // something was typed meanwhile
+  const isSame = folder === dataset.folder && saved === text;
   folder = dataset.folder;
   saved = $("editor").value = text;
-  $("readme").textContent = await read(`${folder}/README.md`);
   $("lab-files").replaceChildren(...names.filter((name) => /\/(files|broken)\//.test(name)).map((name) => fileLink(name)));
-  const above = saved.slice(0, Math.max(0, saved.indexOf(`\n# ${value} `))).split("\n").length;
-  $("editor").scrollTop = above * parseFloat(getComputedStyle($("editor")).lineHeight);
+  if (shown !== value || !isSame) $("editor").reveal(`# ${value} `);
+  shown = value;
+  await fillMap();
+}
+async function fillMap() {
+  const { stdout } = await inTurn("", "run", ["lab", "progress", "--json"], "");
+  const passed = JSON.parse(stdout || '{"labs":[]}').labs.flatMap((lab) => lab.passed);
+  const seams = [...document.querySelectorAll("#map [data-id]")];
+  for (const each of seams) each.classList.toggle("is-yours", passed.includes(each.dataset.id));
+  $("yours").textContent = seams.filter((each) => each.classList.contains("is-yours")).length;
 }
 // A line that is too long goes on below its first word.
 function say(text) {
+  if (!text) return $("lab-said").replaceChildren();
   $("lab-said").replaceChildren(...text.trimEnd().split("\n").map((line) => {
-    const shown = make("div", {}, line.trimStart() || "\n");
+    const [next, exercise] = /^Next: ([\d.]+).*/.exec(line) ?? [];
+    const shown = make("div", {}, next ? make("a", { href: `#lab/${exercise}` }, next) : line.trimStart() || "\n");
     shown.style.paddingLeft = `${line.length - line.trimStart().length}ch`;
     return shown;
   }));
   $("lab-said").scrollIntoView({ block: "nearest" });
 }
+// At its end, `lab start` tells where to go and what to type in a terminal.
+function fitting([group, name], stdout) {
+  if (group !== "lab" || name !== "start" || !stdout) return stdout;
+  return `${stdout.slice(0, stdout.lastIndexOf("\n\n"))}\n\nWrite your answer in the editor of Labs, then press Check.\n`;
+}
+const TRACE = "/tmp/trace.html";
 async function doLab(word) {
   const { value } = $("exercise");
-  const answer = word === "predict" && $("answer").value ? ["--answer", $("answer").value] : [];
+  const words = ["lab", word, value];
+  const isTraced = word === "check" && value.includes(".") && $("labs").dataset.kind !== "predict";
+  if (isTraced) words.push("--trace", "--html", TRACE);
+  if (word === "predict") {
+    const chosen = document.querySelector(`[name="answer-${value}"]:checked`);
+    if (!chosen) return say("Choose an answer first.");
+    words.push("--answer", chosen.value);
+  }
   await saveTyped();
-  const { stdout, stderr } = await run(["lab", word, ...(word === "progress" ? [] : [value]), ...answer]);
-  say(word === "predict" && !answer.length ? stdout : stdout + stderr); // the terminal would ask now; here is a field
-  $("answer").value = "";
-  if (word === "reset") await openExercise();
-}
-function type(event) {
-  const { value, selectionStart: start } = event.target;
-  const line = value.slice(value.lastIndexOf("\n", start - 1) + 1, start);
-  const indent = /^ */.exec(line)[0] + (/:\s*$/.test(line) ? "    " : "");
-  const typed = { Tab: "    ".slice(line.length % 4), Enter: `\n${indent}` }[event.key];
-  if (event.key === "Escape") event.target.blur(); // so that Tab leaves it
-  if (typed === undefined || event.shiftKey || event.ctrlKey || event.altKey) return;
-  event.preventDefault();
-  document.execCommand("insertText", false, typed); // so that Ctrl-Z takes it back
+  const { stdout, stderr } = await run(words);
+  const [, told, trace] = (isTraced && /^([^]*\n)\n(.*)\n$/.exec(stdout)) || ["", stdout, ""]; // its last line tells of the page
+  say(told + stderr);
+  showFrame("lab-trace", trace.startsWith(TRACE) ? await read(TRACE) : "");
+  await (word === "reset" ? openExercise() : fillMap());
 }
 $("start").onsubmit = async () => {
   const { stdout, stderr } = await run(["lab", "start", `${parseInt($("exercise").value)}`, "--name", $("name").value]);
   await openExercise();
-  say(stdout + stderr);
+  say(fitting(["lab", "start"], stdout) + stderr);
 };
-$("exercise").onchange = openExercise;
-$("editor").onkeydown = type;
+$("exercise").onchange = () => { location.hash = `lab/${$("exercise").value}`; };
 for (const each of document.querySelectorAll("[data-lab]")) each.onclick = () => doLab(each.dataset.lab);
 
 // ---- shell
 
+const lines = []; // that were run
+let at = 0; // the one that is shown
+$("line").onkeydown = (event) => {
+  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  at = Math.min(Math.max(at + step, 0), lines.length);
+  $("line").value = lines[at] ?? "";
+};
 $("line-form").onsubmit = async () => {
   const line = $("line").value.trim().replace(/^kminilog\s+/, "");
-  const ran = inTurn("", "words", line).then((words) => run(words, $("given").value));
-  const { code, stdout, stderr, changed } = await ran.catch(refused);
+  $("line").value = "";
+  at = lines.push(line);
+  const words = await inTurn("", "words", line).catch(refused);
+  const ran = Array.isArray(words) ? await run(words, $("given").value) : words;
+  const { code, stdout, stderr, changed } = { ...ran, stdout: fitting(words, ran.stdout) };
   const said = [make("code", {}, `$ kminilog ${line}`), make("pre", {}, stdout)];
   said.push(make("pre", { className: code ? "error" : "" }, stderr), code ? `exit code ${code}` : "");
   const links = changed.map((name) => fileLink(name));
   if (changed.length) said.push(make("details", {}, make("summary", {}, `${changed.length} files changed`), ...links));
   $("log").prepend(make("div", {}, ...said));
-  $("line").select();
   if (changed.length) await openExercise();
 };
 
@@ -241,23 +324,36 @@ $("save").onclick = ({ target }) => {
   target.href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
 };
 $("clear").onclick = async () => {
-  saved = $("editor").value;
+  if (!confirm("Delete all files, also your answers to the labs?")) return;
+  await saveTyped();
+  const { zip } = home;
   await inTurn("", "clear");
-  saved = $("editor").value; // again, if a text was on its way
+  saved = $("editor").value; // also if a text was on its way
+  localStorage[DELETED] = zip;
+  $("bring-back").hidden = false;
+  await openExercise();
+};
+$("bring-back").onclick = async () => {
+  const zip = Uint8Array.from(atob(localStorage[DELETED] ?? ""), (each) => each.charCodeAt(0));
+  $("bring-back").hidden = true;
+  if (zip.length) await inTurn("", "write", "deleted.zip", zip);
+  delete localStorage[DELETED];
   await openExercise();
 };
 
 // ---- start
 
+let isReady = false;
 async function begin() {
-  home.zip = localStorage[KEY] ?? "";
-  await inTurn("Python is starting …", "files");
+  home.zip = stored = localStorage[KEY] ?? "";
+  $("bring-back").hidden = !localStorage[DELETED];
   show();
+  await inTurn("Python is starting …", "files");
+  isReady = true;
+  navigator.serviceWorker?.register("service.js"); // now, as most of what it keeps has come already
   if (!location.hash) stepThrough();
-  spare = start();
   await openExercise();
 }
-navigator.serviceWorker?.register("service.js");
 showScene();
 saveLater();
 begin().catch((error) => { $("state").textContent = error.message; });

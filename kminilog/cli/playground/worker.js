@@ -18,8 +18,20 @@ const signals = {
 };
 const setTimer = (number, seconds) => timers.set(number, used + 3000 * (seconds || Infinity));
 
+// The page shows how many bytes have come.
+let loaded = 0;
+const count = (chunk, passed) => {
+  self.postMessage({ loaded: (loaded += chunk.length) });
+  passed.enqueue(chunk);
+};
+const { fetch } = self;
+self.fetch = async (...asked) => {
+  const answer = await fetch(...asked);
+  return new Response(answer.body.pipeThrough(new TransformStream({ transform: count })), answer);
+};
+
 async function start() {
-  const packages = fetch(new URL("packages.zip", import.meta.url)).then((answer) => answer.arrayBuffer());
+  const packages = self.fetch(new URL("packages.zip", import.meta.url)).then((answer) => answer.arrayBuffer());
   const python = await loadPyodide({ env: { HOME: "/home/student", PYTHONHASHSEED: "0" } });
   python.unpackArchive(await packages, "zip", { extractDir: "/packages" });
   python.setInterruptBuffer(signals);

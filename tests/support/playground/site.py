@@ -41,7 +41,8 @@ def runtime() -> Path:
 
 def write_site(directory: Path) -> Path:
     """Write the playground into a directory, and return it; older Nodes must hear of modules."""
-    words = ["playground", "--dir", str(directory), "--runtime", str(runtime())]
+    words = ["playground", "--dir", str(directory), "--zip", str(directory.with_suffix(".zip"))]
+    words += ["--runtime", str(runtime())]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     directory.with_name("package.json").write_text('{"type": "module"}')
