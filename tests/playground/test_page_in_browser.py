@@ -380,6 +380,7 @@ def test_wrong_answer_is_shown_as_a_picture_and_a_right_one_in_the_map(page):
     write(page, text.replace("    raise NotImplementedError\n", f"    import struct\n{HEADER}", 1))
     click(page, "[data-lab=check]")
     assert page.is_hidden("#lab-trace")
+    assert page.get_attribute("#lab-said a", "href") == "#lab/1.2"
     assert page.locator("#map .is-yours").all_inner_texts() == ["header 1.1"]
     assert int(page.inner_text("#yours")) == before + 1
 
@@ -404,7 +405,7 @@ def test_what_is_said_in_labs_fits_the_place(page):
     said += page.text_content("#lab-said")
     found = re.findall(r"xxd|\bcd |lab watch|lab predict|in an editor|buffer-pool", said)
     assert found == []
-    assert "Write your answer in the editor" in said
+    assert "Write your answer in the editor of Labs" in said
 
 
 def test_each_field_of_a_step_through_says_what_it_is(page):
@@ -483,6 +484,7 @@ def test_lab_that_is_started_in_the_shell_is_open_in_labs(page):
     show(page, "labs")
     assert "def header" in text_of(page)
     assert page.is_hidden("#start")
+    assert "cd " not in page.text_content("#log")
 
 
 def test_what_a_file_has_wrong_is_said_and_the_next_one_is_added(page):
