@@ -345,10 +345,10 @@ def test_delete_asks_and_can_be_undone(page):
     assert page.inner_text("#list") == ""
     page.reload()
     idle(page)
-    click(page, "#undo")
+    click(page, "#bring-back")
     assert "answers.py" in page.inner_text("#list")
     assert text_of(page) == "# mine"
-    assert page.is_hidden("#undo")
+    assert page.is_hidden("#bring-back")
     page.evaluate("window.confirm = () => false")
     click(page, "#clear")
     assert "answers.py" in page.inner_text("#list")
