@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     "--job-id",
     metavar="ID",
     help="Id of the job. A job that is committed is not written again: ingest is idempotent.  "
-    "[default: a new id; with --only, one that follows from the records]",
+    "[default: a new id; with --only, one made from the records]",
 )
 @click.option(
     "--plan",
@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     "--only",
     type=InputFile(),
     metavar="FINDINGS",
-    help="File that `verify --findings` has written: ingest just the records of the source that it "
-    "calls missing, as a job of their own. They stand at the end. If the source no longer has one "
-    "of them there, nothing is loaded.",
+    help="File that `verify --findings` has written: ingest only the records of the source that it "
+    "lists as missing, as a new job. They go to the end of their partitions. If the source no "
+    "longer has one of them in its place, the job fails.",
 )
 @click.option(
     "--lock-timeout",
@@ -124,8 +124,8 @@ def command(
 ) -> int:
     """Ingest every record of each SOURCE into a topic.
 
-    A source is a file, a folder or a pattern. Records without a key go by the rule of the named
-    partitioner. default-2.4, built-in, uniform-sticky and sticky-cache stay in one partition for
+    A source is a file, a folder or a pattern. The named partitioner places records
+    without a key. default-2.4, built-in, uniform-sticky and sticky-cache stay in one partition for
     128 rows of a file; default-0.8 draws one partition for the whole job; default-0.9 and
     round-robin go in turn. A partitioner of your own is called record by record, which is slow. A
     record that cannot become a message (undecodable, too large, or null in the

@@ -130,8 +130,8 @@ def command(
     """Truncate the torn tail of the partition TOPIC-P.
 
     A torn tail is the unfinished message that a crash left at the end of the log. Indexes
-    that do not match their log are rebuilt. With --dry-run, the exit code is 1 if something would
-    be cut off the log, or is lost already.
+    that do not match their log are rebuilt. With --dry-run, the exit code is 1 if the
+    command would cut something off the log, or if messages are lost already.
     """
     with (
         working_if_long("Recovering") as at,

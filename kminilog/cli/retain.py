@@ -67,8 +67,8 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
 
     It looks at all topics, and deletes whole segments only: those last written longer ago than
     retention.ms (7 days by default), and the oldest ones, as long as the rest still has
-    retention.bytes. Nothing else does so: run this command regularly, for example by cron. With
-    --cluster all live brokers delete the same segments.
+    retention.bytes. No other command deletes segments: run this one regularly, for example by
+    cron. With --cluster all live brokers delete the same segments.
     """
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000

@@ -139,7 +139,7 @@ def _differences(
     found += [
         f"{one} = {now[one]}, not {changes[one]}" for one in changes if now[one] != changes[one]
     ]
-    told = f"topic {existing.name} is not what was asked for, and stays as it is"
+    told = f"topic {existing.name} is different, and stays as it is"
     return [f"{told}: {'; '.join(found)}"] if found else []
 
 
@@ -160,7 +160,7 @@ def _create(log_dir_path: Path, topic: Topic, replicas: int) -> Topic:
 def list_topics(log_dir_path: Path, as_json: bool) -> int:
     """List all topics, with their messages and bytes.
 
-    Messages are counted by their offsets, damaged ones and a gap in a log of another program, too.
+    Messages are counted by their offsets, so damaged messages and gaps count, too.
 
     If a topic or a partition cannot be read, the rest is listed, and the exit code is 2.
     """

@@ -34,8 +34,8 @@ class UnknownMemberError(KMiniLogError):
 
     def __init__(self, group: str, *, member: str) -> None:
         super().__init__(
-            f"{member} is no member of group {group}, perhaps because nothing was heard of it for "
-            "session.timeout.ms; nothing was changed; join again"
+            f"{member} is no member of group {group}; perhaps its session has timed out "
+            "(session.timeout.ms); nothing was changed; join again"
         )
         self.group = group
         self.member = member
@@ -47,9 +47,8 @@ class UnknownTopicIdError(KMiniLogError):
     def __init__(self, group: str, partitions: Collection[TopicPartition]) -> None:
         topics = ", ".join(sorted({partition.topic for partition in partitions}))
         super().__init__(
-            f"group {group}: offsets of topic {topics} were not committed: the topic that they "
-            "were read from is gone, even if another one has its name now; read that from its "
-            "beginning"
+            f"group {group}: offsets of topic {topics} were not committed: that topic was deleted; "
+            "if there is a new topic of this name, read it from its beginning"
         )
         self.group = group
         self.partitions = frozenset(partitions)
@@ -73,7 +72,7 @@ class IllegalGenerationError(KMiniLogError):
 
     def __init__(self, group: str, *, member: str, generation: int, current: int) -> None:
         super().__init__(
-            f"{member} speaks of generation {generation}, group {group} is in {current}; "
+            f"{member} sent generation {generation}, but group {group} is in {current}; "
             "nothing was changed; ask for the new assignment first"
         )
         self.group = group
@@ -99,7 +98,7 @@ class InconsistentStrategyError(KMiniLogError):
 
     def __init__(self, group: str, *, strategy: str, given: str) -> None:
         super().__init__(
-            f"group {group} shares partitions out by {strategy}, not by {given}; "
+            f"group {group} uses the assignor {strategy}, not {given}; "
             f"set partition.assignment.strategy to {strategy}, or end the other members first"
         )
         self.group = group

@@ -43,8 +43,8 @@ class LostShare(NamedTuple):
     """A group has removed a member that it did not hear in time; what it owned is lost.
 
     >>> print(LostShare("readers", (TopicPartition("t", 0), TopicPartition("t", 3))))
-    group readers did not hear this member for session.timeout.ms and took 2 partitions from it \
-(t-0, ...); messages since the last commit are read again
+    the session of this member timed out (session.timeout.ms): group readers took 2 partitions \
+from it (t-0, ...), and reads the messages since the last commit again
     """
 
     group: str
@@ -55,8 +55,8 @@ class LostShare(NamedTuple):
         number = f"{count} partition{'s' * (count > 1)}"
         first = f"{self.partitions[0]}{', ...' * (count > 1)}"
         return (
-            f"group {self.group} did not hear this member for session.timeout.ms and took {number} "
-            f"from it ({first}); messages since the last commit are read again"
+            f"the session of this member timed out (session.timeout.ms): group {self.group} took "
+            f"{number} from it ({first}), and reads the messages since the last commit again"
         )
 
 

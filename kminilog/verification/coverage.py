@@ -77,8 +77,8 @@ def coverage_of(
     notes = [note for summary in summaries for note in summary.notes]
     if notes:
         why = (
-            f"{len(notes)} lack entries for messages that are due one, the first at "
-            f"{notes[0].place}; Kafka looks only once for each appended set"
+            f"{len(notes)} lack entries, the first at {notes[0].place}; Kafka adds at most one "
+            "for each appended set"
         )
         unchecked.append(Unchecked(Aspect.INDEXES, topic.name, why, "--strict-index"))
     for summary in summaries:
@@ -90,13 +90,13 @@ def coverage_of(
     unchecked += _unplaced(topic, summaries, has_rule, is_partitioner_named)
     compressed = sum(summary.compressed_count for summary in summaries)
     if compressed:
-        why = f"what is inside of {compressed}; `kminilog dump FILE --deep` shows it"
+        why = f"{compressed} not opened; `kminilog dump FILE --deep` shows the messages inside"
         unchecked.append(Unchecked(Aspect.COMPRESSED, topic.name, why, asked=has_rule))
     return checked, unchecked
 
 
 def _no_digests(topic: Topic) -> Unchecked:
-    why = "only fingerprints, which do not see a change that keeps the crc"
+    why = "the fingerprints of its jobs miss a change that keeps the crc"
     return Unchecked(Aspect.DIGESTS, topic.name, why, "--full")
 
 
@@ -109,9 +109,9 @@ def _unplaced(
     if topic.partitions == 1 or not (unplaced or not (has_rule or is_named)):
         return []
     if is_named or topic.has_grown:
-        why = f"of {messages} nobody knows how many partitions there were"
+        why = f"no job recorded how many partitions the topic had for {messages}"
         return [Unchecked(Aspect.PLACEMENT, topic.name, why)]
-    why = "it is not known what has placed its keys"
+    why = "the partitioner of its keys is unknown"
     if has_rule:
-        why = f"of {messages} no job says what has placed them"
+        why = f"the partitioner of {messages} is unknown"
     return [Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME")]

@@ -22,7 +22,7 @@ from kminilog.verification.manifest_checks import PartitionJobs, mismatch
 from kminilog.verification.summaries import SegmentSummary
 
 _LOST = {
-    Reason.LOST: "on the disk, and gone when the log was opened",
+    Reason.LOST: "on the disk, but missing when a writer opened the log",
     Reason.RECOVERY: "cut off by forced recovery, not all of it damaged",
 }
 
@@ -35,7 +35,7 @@ def log_end_offset(segments: Sequence[SegmentSummary]) -> int:
 def judge_gone(topic_partition: TopicPartition, jobs: PartitionJobs) -> list[Finding]:
     """Return the findings of a partition whose directory is gone."""
     start, end = jobs.log_start or 0, max(jobs.recovery_point or 0, jobs.end)
-    held = "no message is known to have been in it"
+    held = "no checkpoint and no job names a message of it"
     if start < end:
         held = f"{offsets(range(start, end), 'were')} in it"
     way_out = "put it back, or let `kminilog topic delete` delete the rest"

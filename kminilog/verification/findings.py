@@ -52,7 +52,7 @@ class Effect(Enum):
 
 # What several classes say: what to do, or what it leads to.
 _DAMAGED = "Readers stop there. `kminilog recover PARTITION --dry-run` says what can be kept."
-_GONE = "They cannot be made again from the log. Look for a copy or for their source."
+_GONE = "The log cannot restore them. Look for a copy or for their source."
 _RUN_RECOVER = "No message is lost: `kminilog recover` builds the index again."
 _LOOK_FIRST = "Find out who wrote these files before you repair anything."
 _AGAIN = "The source still has it: it can be stored again, in another place."
@@ -103,19 +103,19 @@ class FindingClass(FindingKind):
 
     BAD_CRC = (
         "bad-crc",
-        "The bytes of a message are not those that were written: its checksum does not fit.",
+        "The bytes of a message have changed: its checksum does not match.",
         _DAMAGED,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
     BAD_LENGTH = (
         "bad-length",
-        "A message says that it has a length which is not possible, so nobody knows where it ends.",
+        "The size of a message is impossible, so its end is unknown.",
         _DAMAGED,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
     BAD_MAGIC = (
         "bad-magic",
-        "A message says that it has another format than the one that kminilog writes.",
+        "A message has another format than the one that kminilog writes.",
         _DAMAGED,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
@@ -127,7 +127,7 @@ class FindingClass(FindingKind):
     )
     LOST_END = (
         "lost-end",
-        "Messages at the end of the log were on the disk, and are gone.",
+        "Messages at the end of the log are gone, although they were on the disk.",
         _GONE,
         *("error", LOG_SUFFIX, "recover", Aspect.LOG_ENDS, Effect.LOSS),
     )
@@ -151,7 +151,7 @@ class FindingClass(FindingKind):
     )
     OFFSET_OVERLAP = (
         "offset-overlap",
-        "An offset occurs twice, so it does not say which message is meant.",
+        "Two messages have the same offset, so it identifies neither.",
         _LOOK_FIRST,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.DISORDER),
     )
@@ -163,7 +163,7 @@ class FindingClass(FindingKind):
     )
     NAME_BASE_MISMATCH = (
         "name-base-mismatch",
-        "The name of a segment promises another first offset than its first message has.",
+        "The first message of a segment has another offset than the segment's name says.",
         "A search starts in the wrong file then. Find out who renamed the file.",
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.NOTHING),
     )
@@ -211,13 +211,13 @@ class FindingClass(FindingKind):
     )
     ALTERED = (
         "altered",
-        "A message was changed after it was written: its key or its value is another one now.",
-        "Where a source is given, both are shown side by side. The source has the right one.",
+        "A message was changed after it was written: it has another key or value now.",
+        "With --against, the report shows both side by side. The source has the right one.",
         *("error", LOG_SUFFIX, "find", Aspect.JOBS, Effect.NOTHING),
     )
     MANIFEST_MISMATCH = (
         "manifest-mismatch",
-        "The record that an ingest job left does not fit itself, or does not fit the log.",
+        "The manifest of an ingest job contradicts itself or the log.",
         _LOOK_FIRST,
         *("error", LOG_SUFFIX, "verify", Aspect.JOBS, Effect.NOTHING),
     )
@@ -236,19 +236,19 @@ class FindingClass(FindingKind):
     DUPLICATE = (
         "duplicate",
         "The log has a message more often than the source has it.",
-        "It may have been stored twice. Consumers read it twice.",
+        "A producer may have sent it twice. Consumers read it twice.",
         *("error", LOG_SUFFIX, "find", Aspect.SOURCE, Effect.ADDITION),
     )
     KEY_ORDER = (
         "key-order",
         "Two messages with one key are in another order than in the source.",
-        "Whoever takes the last message of a key takes the wrong one.",
+        "A reader that keeps the last message of each key keeps the wrong one.",
         *("error", LOG_SUFFIX, "find", Aspect.SOURCE, Effect.NOTHING),
     )
     MOVED = (
         "moved",
         "A message has another partition or offset than its record in the source says.",
-        "So it is after every load by a job. A copy of files has none.",
+        "Every load by a job gives new ones. A copy of files does not.",
         *("error", LOG_SUFFIX, "find", Aspect.PLACES, Effect.NOTHING),
     )
 

@@ -40,7 +40,7 @@ from kminilog.verification.summaries import SegmentSummary
 VERIFIED_DIR = ".verified"
 _DIGEST_BYTES = 4096  # of the log, in front of the recorded end
 _HIGHEST = 2**64 - 1
-_CHANGED = "a segment is not as recorded; it and what follows is checked"
+_CHANGED = "a segment has changed; verify read it and all later ones"
 _FIELDS = (
     "base_offset",
     "first_offset",
@@ -122,7 +122,7 @@ def read_trust(
         for topic_partition in topic.all_partitions():
             trust.before[topic_partition] = _files_of(log_dir, topic_partition)
             last = known.get(topic_partition.partition)
-            reason = why or "no `ok` of it is on record"
+            reason = why or "no earlier `ok` is recorded"
             if last is not None:
                 last, reason = _still_true(log_dir, topic_partition, last)
             if last is not None:
@@ -139,11 +139,11 @@ def _record(
         if document.pop("digest") != _digest_of(json.dumps(document).encode()):
             raise ValueError("somebody has changed it")
         if typed(document, dict)["topic_id"] != topic.topic_id:
-            return {}, "the last `ok` was one of another topic of this name"
+            return {}, "the last `ok` is of an earlier topic of this name"
         if not asked.is_covered_by(OkOptions(**typed(document["asked"], dict))):
-            return {}, "the last `ok` was one with other options"
+            return {}, "the last `ok` had other options"
         if document["rules"] != rules:
-            return {}, "the last `ok` was one by other settings"
+            return {}, "the last `ok` had other settings"
         rows = typed(document["partitions"], dict).items()
         return {number(int(name)): _last_ok(one) for name, one in rows}, ""
 
@@ -240,9 +240,9 @@ def on_trust(partitions: Sequence[LastOk]) -> str:
     read = formatdate(min(last.read_ms for last in partitions) / 1000, usegmt=True)
     where = count(len(partitions), "partition")
     return (
-        f"{count(messages, 'message')} in {where} {agreeing('are', messages)} taken on trust: each "
-        f"was read, and ok, at {read} or later; damage since then is not seen, without "
-        "--since-last it is"
+        f"{count(messages, 'message')} in {where} {agreeing('are', messages)} taken on trust: "
+        f"verify read each at {read} or later, and it was ok; damage since then shows only "
+        "without --since-last"
     )
 
 

@@ -281,8 +281,8 @@ def unaccounted(jobs: PartitionJobs, start: int, end: int) -> list[str]:
         known = max(known, staged.next_offset)
     found.append(range(known, end))
     return [
-        f"{count(len(gap), 'message')} ({offsets(gap)}): no job wrote "
-        f"{agreeing('them', len(gap))}, and no other writer is on record"
+        f"{count(len(gap), 'message')} ({offsets(gap)}): no job and no "
+        f"other recorded writer wrote {agreeing('them', len(gap))}"
         for gap in found
         if gap
     ]
@@ -294,7 +294,7 @@ def _altered(
     written: range,
     segments: Sequence[SegmentSummary],
 ) -> Finding:
-    detail = f"something in {offsets(written)} is not what job {job_id} wrote"
+    detail = f"a message in {offsets(written)} differs from what job {job_id} wrote"
     names = [s.name for s in segments if s.start_offset <= written[0]]
     name = names[-1] if names else None
     found = Finding(FindingClass.ALTERED, *topic_partition, detail, name, written[0])

@@ -54,6 +54,6 @@ def _detail(log_dir: LogDir, partition: TopicPartition) -> str:
     try:
         partitions = log_dir.topic(partition.topic).partitions
     except UnknownTopicOrPartitionError:
-        return f"it holds messages, but there is no {file}; put that back, or move this away"
+        return f"it holds messages, but {file} is missing; put that file back, or move this away"
     has = count(partitions, "partition")
-    return f"it holds messages, but by {file} the topic has {has}; mend that, or move this away"
+    return f"it holds messages, but {file} says {has}; mend that file, or move this away"

@@ -382,7 +382,7 @@ def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFaul
         return gap(range(reach[-1], start))
     fault = overlap(start, reach[0])
     if summary.first_offset is None:
-        detail = f"by the name it begins with offset {start}, but {reach[0]} comes next"
+        detail = f"its name says offset {start}, but {reach[0]} comes next"
         return fault._replace(kind=FindingClass.NAME_BASE_MISMATCH, detail=detail)
     return fault
 

@@ -148,7 +148,7 @@ def _follow(topic: str, look: _Look, jobs: JobRecords) -> set[str]:
             break
         manifest, actual = known[link.job_id]
         if actual != link:
-            reason = f"it was changed: {by} has another SHA-256 of it; it is not believed"
+            reason = f"it has changed: {by} records another SHA-256 of it; verify does not use it"
             jobs.findings.append(mismatch(place, link.job_id, reason))
             changed.add(link.job_id)
             break
@@ -318,7 +318,7 @@ def read_small_files(log_dir: Path, partitioner: str | None = None) -> SmallFile
         why = f"no other record confirms the manifest of job {', '.join(ids[:_SHOWN])}"
         if len(ids) > _SHOWN:
             why += f" and {len(ids) - _SHOWN} more"
-        why += ": nothing shows if one was changed, or another is gone"
+        why += ": a change or a lost manifest would not show"
         records.unchecked.append(Unchecked(Aspect.JOBS, topic, why))
     _read_pending(log_dir, records)
     try:

@@ -316,7 +316,7 @@ class SegmentCheck:
         named, offset = self._expected, message.offset
         if offset < 0 or is_next_message(message, named) or (after and not goes_on(offset, after)):
             return
-        detail = f"by the name the first message has offset {named}, but it has {offset}"
+        detail = f"its name says offset {named}, but its first message has {offset}"
         self._misnamed = self._finding(FindingClass.NAME_BASE_MISMATCH, detail, offset, 0)
         self._end_readable(1)
         for index in self._indexes:

@@ -24,7 +24,6 @@ from kminilog.text import (
     QUIET,
     Span,
     StyledText,
-    agreeing,
     columns,
     count,
     printable,
@@ -112,8 +111,8 @@ def _samples(results: Results, found: ClassFindings, width: int) -> Iterator[str
             yield f"        {link}: {one.kind}: {printable(one.place)}: {printable(one.detail)}"
             yield from side_lines(one.sides, " " * 12, width)
     if caused := len(found.samples) - len(found.uncaused):
-        they_come = f"{agreeing('they', caused)} {agreeing('come', caused)}"
-        yield f"    {caused} shown where {they_come} from"
+        causes = "the finding that caused it" if caused == 1 else "the findings that caused them"
+        yield f"    {caused} listed under {causes}"
     if found.total > len(found.samples):
         yield f"    and {found.total - len(found.samples)} more"
 

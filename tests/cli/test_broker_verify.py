@@ -127,7 +127,7 @@ def test_verify_since_last_trusts_segments_that_are_as_they_were(
     flip_byte(sorted(writer.directory.glob("*.log"))[0], 70, mask=1)
     run = kafka("verify", "--since-last")
     assert "bad-crc" in run.out
-    assert "not on trust: 1 partition: no `ok` of it is on record, or a" in run.out
+    assert "not on trust: 1 partition: no earlier `ok` is recorded, or a" in run.out
 
 
 def test_verify_of_a_broker_without_the_topic_says_so(kafka: CommandLine):

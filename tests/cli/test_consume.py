@@ -241,7 +241,7 @@ def test_consume_missing_segment_is_damage_unless_gaps_are_allowed(numbers):
     run = numbers("consume", "t", *END, "--json")
     assert run.code == 2
     assert [record["offset"] for record in run.records] == list(range(lost.start))
-    told = f"byte 0: damaged: by its name the segment begins with offset {lost.stop}"
+    told = f"byte 0: damaged: its name says offset {lost.stop}"
     assert f"{third}, {told}, but {lost.start} comes next" in run.err
 
     run = numbers("consume", "t", *END, "--json", "--allow-gaps")
@@ -430,8 +430,8 @@ def test_consume_group_of_latest_goes_on_where_it_was(orders):
     run = orders("consume", "orders", *options)
     assert (run.code, run.out) == (0, "late\n")
     assert run.err == (
-        "kminilog: group g goes on where it has committed: orders-0 at 20; --offset latest counts "
-        "only where nothing is committed; `kminilog group reset g --to latest --yes` moves them\n"
+        "kminilog: group g goes on at its committed offsets: orders-0 at 20; --offset latest "
+        "is for partitions without one; `kminilog group reset g --to latest --yes` moves them\n"
     )
 
 

@@ -348,8 +348,8 @@ def test_consume_group_says_that_an_offset_does_not_count(wide):
     wide.ok("consume", "wide", "--group", "g", "--until-end")
     for partition in (0, 1, 2):
         append(wide, "wide", partition, b"late")
-    told = "group g goes on where it has committed: wide-0 at 5, wide-1 at 0, wide-2 at 2; "
-    told += "--offset latest counts only where nothing is committed; "
+    told = "group g goes on at its committed offsets: wide-0 at 5, wide-1 at 0, wide-2 at 2; "
+    told += "--offset latest is for partitions without one; "
     told += "`kminilog group reset g --to latest --yes` moves them"
     options = ["--group", "g", "--until-end"]
     run = wide("consume", "wide", *options, "--offset", "latest", "--max-messages", 1)
@@ -357,7 +357,7 @@ def test_consume_group_says_that_an_offset_does_not_count(wide):
     assert wide.ok("consume", "wide", *options, "--max-messages", 1).out == "late\n"
     run = wide("consume", "wide", *options, "--offset", "earliest", "--json")
     assert run.code == 0
-    assert "wide-0 at 6, wide-1 at 1, wide-2 at 2; --offset earliest counts only" in run.err
+    assert "wide-0 at 6, wide-1 at 1, wide-2 at 2; --offset earliest is for" in run.err
     assert len(run.records) == 1
     wide.ok("group", "reset", "g", "--to", "earliest", "--yes")
     run = wide.ok("consume", "wide", *options, "--offset", "earliest")  # it makes no difference

@@ -163,8 +163,8 @@ def test_consume_says_that_messages_come_again_after_its_session_was_over(full, 
     _, err = process.communicate()
     assert sorted(again) == sorted(first)
     assert err.decode() == (
-        "kminilog: group readers did not hear this member for session.timeout.ms and took "
-        "4 partitions from it (t-0, ...); messages since the last commit are read again\n"
+        "kminilog: the session of this member timed out (session.timeout.ms): group readers took "
+        "4 partitions from it (t-0, ...), and reads the messages since the last commit again\n"
     )
 
 
@@ -172,8 +172,8 @@ def test_streams_of_a_group_that_has_committed_say_that_the_offset_does_not_coun
     full.ok("consume", "t", *GROUP, *FAST)
     run = full("consume", "t", *GROUP, *FAST, "--streams", 2, "--offset", "earliest")
     assert (run.code, run.out, run.err.count("\n")) == (0, "", 1)
-    assert "--offset earliest counts only where nothing is committed" in run.err
-    assert "`kminilog group reset readers --to earliest --yes` moves it" in run.err
+    assert "--offset earliest is for partitions without one" in run.err
+    assert "`kminilog group reset readers --to earliest --yes` moves them" in run.err
 
 
 def test_streams_of_a_log_that_was_cut_say_so_in_one_line(full):
@@ -233,8 +233,8 @@ def test_consume_without_streams_does_not_load_them(full):
 WRONG = [
     ("--streams 2", "--streams needs --group"),
     ("--streams 2 --group readers --until-end", "--streams has no --until-end"),
-    ("--streams 2 --group readers --partition 1", "a group shares partitions out"),
-    ("--streams 2 --group readers --tail 1", "a group shares partitions out"),
+    ("--streams 2 --group readers --partition 1", "a group assigns partitions"),
+    ("--streams 2 --group readers --tail 1", "a group assigns partitions"),
     ("--streams 0 --group readers", "0 is not in the range 1<=x<=100"),
     ("--streams 101 --group readers", "101 is not in the range 1<=x<=100"),
     ("--streams '' --group readers", "'' is no whole number"),

@@ -615,7 +615,7 @@ def test_core_counts_the_points_of_the_core_path_alone(tmp_path):
         ("student\n", "it names no student"),
         ("student,x\n,1\n", "line 2: '' is no name of a folder"),
         ("student\n../x\n", "line 2: '../x' is no name of a folder"),
-        ("student\nada\nada\n", "line 3: ada stands there a second time"),
+        ("student\nada\nada\n", "line 3: ada is there twice"),
         (
             "student,deadline\nada,soon\n",
             "line 2: deadline is 'soon', which is no time like 2026-10-05T18:00, nor",

@@ -141,7 +141,7 @@ def test_group_describe_names_the_members_that_are_idle(orders, coordinator):
     surplus = max(first.member_id, second.member_id)
     run = orders.ok("group", "describe", "readers")
     last_line = run.out.splitlines()[-1]
-    assert last_line == f"idle, because there are not partitions enough: {surplus}"
+    assert last_line == f"idle, because there are too few partitions: {surplus}"
     document = orders.ok("group", "describe", "readers", "--json").document
     assert document["idle"] == [surplus]
     assert {m["id"]: m["idle"] for m in document["members"]}[surplus] is True

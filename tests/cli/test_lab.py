@@ -184,7 +184,7 @@ def test_traceback_is_shown_only_if_it_is_asked_for(tmp_path):
 
 @pytest.mark.processes
 def test_error_that_is_cut_says_how_to_see_it_all(tmp_path):
-    where = "This is shortened: --verbose shows it whole."
+    where = "The text above is shortened: --verbose shows all of it."
     start_lab(tmp_path, HEADER.replace("return", f"raise ValueError({'far ' * 40!r})\n    return"))
     cut = lab("check", "1.1").out
     assert "ValueError: far far" in cut

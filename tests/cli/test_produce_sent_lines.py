@@ -172,7 +172,7 @@ def test_report_with_acks_0_names_the_file_that_was_not_written(kminilog, nearly
     waited = "not waited for (4 messages)\n"
     assert (run.code, run.out) == (1, f"t-0: {waited}t-1: {waited}")
     assert run.err == (
-        f"kminilog: acks = 0: a batch or more was not written: {path}: "
+        f"kminilog: acks = 0: at least one batch was not written: {path}: "
         "write failed: File too large; the log is as it was before the call\n"
     )
     assert len(stored(kminilog, "t")) == 6

@@ -159,7 +159,7 @@ def test_topic_create_if_not_exists_says_what_is_not_as_asked(orders):
     assert run.code == 0
     assert run.out == "topic orders exists already: 1 partition, documented dialect\n"
     assert run.err == (
-        "kminilog: topic orders is not what was asked for, and stays as it is: 1 partition, not 3; "
+        "kminilog: topic orders is different, and stays as it is: 1 partition, not 3; "
         "documented dialect, not kafka; segment.bytes = 200, not 99\n"
     )
     assert orders.ok("topic", "describe", "orders", "--json").document["dialect"] == "documented"

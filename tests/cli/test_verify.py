@@ -76,7 +76,7 @@ def test_verify_partitioner_finds_what_lies_in_the_wrong_partition(kminilog):
     options = ["--key-separator", ":", "--partition", 0]
     kminilog.ok("produce", "t", *options, stdin=b"".join(b"k%d:v\n" % n for n in range(20)))
     told = kminilog.ok("verify", "t").out.replace("\n    ", " ").splitlines()
-    unknown = "it is not known what has placed its keys"
+    unknown = "the partitioner of its keys is unknown"
     assert f"not checked: placement of t: {unknown}; give --partitioner NAME" in told
     run = kminilog("verify", "t", "--partitioner", "default-2.4", "--json")
     assert run.code == 1

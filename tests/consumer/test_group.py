@@ -308,7 +308,7 @@ def test_commit_of_the_old_generation_counts_until_the_new_one_begins():
     room.beat(one)
     room.commit(5, one)
     room.again(one)
-    with pytest.raises(IllegalGenerationError, match=r"one speaks of generation 1, .* is in 2"):
+    with pytest.raises(IllegalGenerationError, match=r"one sent generation 1, .* is in 2"):
         room.commit(9, one)
     with pytest.raises(IllegalGenerationError):
         room.beat(one)

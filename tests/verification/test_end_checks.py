@@ -185,7 +185,7 @@ def test_lost_end_stays_a_finding_when_its_offsets_are_used_twice(log_dir):
     remove(*logs(log_dir))
     append(log_dir, 3)
     assert found(log_dir) == [("lost-end", 0)]
-    gone = "offsets 0 to 19 were on the disk, and gone when the log was opened; "
+    gone = "offsets 0 to 19 were on the disk, but missing when a writer opened the log; "
     assert detail(log_dir) == gone + "3 of them have been given out again"
     append(log_dir, COUNT)
     assert detail(log_dir) == gone + "20 of them have been given out again"
@@ -208,7 +208,7 @@ def test_words_agree_with_one_lost_offset(log_dir):
     assert detail(log_dir) == "offset 19 was on the disk, the log ends before it"
     with LogDirWriter.open(log_dir.path) as writer:
         writer.log(ORDERS)
-    lost = "offset 19 was on the disk, and gone when the log was opened; "
+    lost = "offset 19 was on the disk, but missing when a writer opened the log; "
     assert detail(log_dir) == lost + "it has not been given out again"
     append(log_dir, 1)
     assert detail(log_dir) == lost + "it has been given out again"

@@ -86,7 +86,7 @@ def test_page_shows_what_comes_from_another_finding_below_it():
     page = report_with(damage, record).to_html()
     (below,) = tree_of(page).findall(".//details/ol/li/ul/li")
     assert "".join(below.itertext()).startswith("so missing: line 7, orders-0: ")
-    assert "1 shown where it comes from" in words_of(page)
+    assert "1 listed under the finding that caused it" in words_of(page)
 
 
 def test_page_counts_one_finding_as_one():

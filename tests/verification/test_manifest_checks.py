@@ -166,7 +166,7 @@ def test_altered_messages_are_a_finding_for_each_range(path):
     for offset in (3, 5, 12, 30):
         alter(path, 0, offset)
     assert [found[3] for found in check(path)] == [0, 10, 30]
-    assert details(path)[0] == "something in offsets 0 to 9 is not what job first wrote"
+    assert details(path)[0] == "a message in offsets 0 to 9 differs from what job first wrote"
 
 
 def test_two_messages_with_the_same_alteration_do_not_cancel_each_other(path):

@@ -135,7 +135,7 @@ def test_keys_of_no_job_are_not_checked_and_counted_if_jobs_used_two_partitioner
     scene.produce(2)
     report = scene.verified()
     assert report.verdict == "ok"
-    why = f"of {ROWS} messages with keys no job says what has placed them"
+    why = f"the partitioner of {ROWS} messages with keys is unknown"
     assert placement(report) == [(why, "--partitioner NAME")]
     named = scene.verified(partitioner="default-2.4", allow=["wrong-partition"])
     assert (named.verdict, placement(named)) == ("ok", [])
@@ -148,7 +148,7 @@ def test_keys_of_no_job_in_a_topic_that_has_grown_are_not_checked(scene, partiti
     scene.produce(5)
     report = scene.verified(partitioner=partitioner)
     assert report.verdict == "ok"
-    why = f"of {2 * ROWS} messages with keys nobody knows how many partitions there were"
+    why = f"no job recorded how many partitions the topic had for {2 * ROWS} messages with keys"
     assert placement(report) == [(why, None)]
 
 
@@ -170,7 +170,7 @@ def test_job_that_has_not_recorded_where_its_keys_belong_is_not_checked(scene, f
     scene.forget("load", fact)
     report = scene.verified(allow=["manifest-mismatch"])
     assert report.verdict == "ok"
-    assert placement(report) == [("it is not known what has placed its keys", "--partitioner NAME")]
+    assert placement(report) == [("the partitioner of its keys is unknown", "--partitioner NAME")]
 
 
 @pytest.mark.parametrize("partitions", [0, -3, True, 2.5, "2", None])

@@ -169,7 +169,7 @@ def test_verify_missing_directory_of_an_empty_partition_is_a_finding(log_dir):
     shutil.rmtree(log_dir.directory(TopicPartition("empty", 1)))
     (found,) = verify_storage(log_dir).tally.findings()
     assert (found.kind, found.place) == ("lost-partition", "empty-1, offset 0")
-    told = "the directory is gone; no message is known to have been in it; put it back, or let "
+    told = "the directory is gone; no checkpoint and no job names a message of it; put it back"
     assert found.detail.startswith(told)
 
 
@@ -219,7 +219,7 @@ def test_verify_compressed_messages_are_partial_only_if_their_keys_are_asked_for
     assert made.verdict == verdict
     (compressed,) = [one for one in made.unchecked if one.what == "compressed-messages"]
     assert (compressed.where, compressed.asked) == ("orders", partitioner is not None)
-    assert "what is inside of 1" in compressed.why
+    assert "1 not opened" in compressed.why
 
 
 @pytest.mark.parametrize("cause", CAUSES)

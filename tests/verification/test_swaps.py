@@ -55,7 +55,7 @@ def test_neighbours_that_changed_places_are_named(scene, slot, number):
     altered = [one for one in report.tally.findings() if one.kind == "altered"]
     assert [(one.offset, one.last_offset) for one in altered] == [(offset, None)]
     assert altered[0].detail.startswith(
-        f"offsets {offset} and {offset + 1} have changed places: something in offsets "
+        f"offsets {offset} and {offset + 1} have changed places: a message in offsets "
     )
     assert altered[0].segment == scene.logs()[slot].stem
 

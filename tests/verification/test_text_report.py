@@ -75,7 +75,7 @@ def test_sample_that_comes_from_another_one_stands_below_it():
             "        may be why: missing: s.txt, line 7, t-0: gone",
         ]
         head = lines.index("missing  error  2")
-        assert lines[head + 1] == "    2 shown where they come from"
+        assert lines[head + 1] == "    2 listed under the findings that caused them"
         assert sum("gone" in line for line in lines) == 2
 
 
@@ -100,7 +100,7 @@ def test_equation_is_one_line_and_says_if_it_does_not_hold():
 
 
 def test_what_was_not_checked_fits_80_columns():
-    why = "it is not known what has placed its keys"
+    why = "the partitioner of its keys is unknown"
     unchecked = [Unchecked(Aspect.PLACEMENT, "orders", why, "--partitioner NAME")]
     assert made_of(unchecked=unchecked)[-3:-1] == [
         f"not checked: placement of orders: {why}; give",

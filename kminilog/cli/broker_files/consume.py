@@ -72,7 +72,7 @@ _LETTERS = {"T": lambda one: b"%d" % one.stored.record.timestamp, "h": _headers}
 @click.command("consume", epilog=example("kminilog consume orders --until-end"))
 @place_options
 @key_option("Print only records with this key.")
-@click.option("--group", metavar="G", help="Refused: a group writes what it has read.")
+@click.option("--group", metavar="G", help="Refused: a group would write its offsets.")
 @refused_option("--streams", "streams share what a group assigns, and there is none", metavar="N")
 @print_key_option
 @format_option("%T timestamp, %h headers", _LETTERS)
@@ -100,7 +100,7 @@ def command(
 ) -> None:
     """Print the records of TOPIC in a Kafka broker's directory, and wait for more.
 
-    Aborted transactions and control records are left out. Nothing is written there.
+    Aborted transactions and control records are left out. The command writes nothing there.
     """
     settings = parse_config(config, CONSUMER_SETTINGS)
     if group is not None or settings.get("group.id"):

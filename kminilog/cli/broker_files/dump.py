@@ -82,7 +82,10 @@ def _selected(walked: Iterable[Walked], selection: Selection) -> Iterator[Walked
 @click.command("dump", epilog=example("kminilog dump orders-0 --print-data"))
 @click.argument("where", metavar="FILE|TOPIC-P")
 @click.option(
-    "--at", type=click.IntRange(min=0), metavar="BYTE", help="Print only what holds this byte."
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="BYTE",
+    help="Print only the batch or entry that holds this byte.",
 )
 @click.option(
     "--offset",

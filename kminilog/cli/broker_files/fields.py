@@ -20,7 +20,10 @@ from kminilog.json_fields import bytes_field
 from kminilog.text import Span, shown
 
 no_gaps_option = click.option(
-    "--allow-gaps", is_flag=True, expose_value=False, help="Changes nothing: no gap is damage here."
+    "--allow-gaps",
+    is_flag=True,
+    expose_value=False,
+    help="Changes nothing: gaps are no damage here.",
 )
 Command = TypeVar("Command", bound=Callable[..., Any])
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

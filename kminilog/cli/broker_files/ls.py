@@ -30,9 +30,9 @@ from kminilog.text import count
 def command(path: Path, topic: str | None, html: Path | None, as_json: bool) -> int:
     """List the segments of TOPIC, or of all topics, in a Kafka broker's directory.
 
-    Messages are counted by their offsets: control records, and those that compaction has removed,
-    too. What is no segment is named, but for the small files that every broker has. Nothing is
-    written there.
+    Messages are counted by their offsets, so control records and records that compaction has
+    removed count, too. Other files are listed, except the small files that every broker has. The
+    command writes nothing there.
     """
     broken, broker = Broken(), BrokerDirectory(path)
     segments: list[dict[str, Any]] = []

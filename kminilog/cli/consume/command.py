@@ -150,15 +150,13 @@ def command(
     return broken.exit_code
 
 
-_STREAMS_NEED_A_GROUP = (
-    "--streams needs --group: the group shares the partitions out among the streams"
-)
+_STREAMS_NEED_A_GROUP = "--streams needs --group: the group assigns the partitions to the streams"
 _STREAMS_NEED_NO_END = (
     "--streams has no --until-end: to stop, give --config consumer.timeout.ms=MS or --max-messages"
 )
 _GROUP_SHARES = (
-    "a group shares partitions out, and starts where it has committed: no --partition, "
-    "no --offset N, no --tail; first {}, then `consume`"
+    "a group assigns partitions, and starts at its committed offsets: leave out --partition, "
+    "--offset N and --tail; first {}, then `consume`"
 )
 
 

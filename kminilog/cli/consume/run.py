@@ -181,9 +181,9 @@ class ConsumeRun:
             more = ", …" if len(kept) > _NAMED_PARTITIONS else ""
             group = consumer.config["group.id"]
             told = (
-                f"group {group} goes on where it has committed: "
-                f"{', '.join(kept[:_NAMED_PARTITIONS])}{more}; --offset {start} counts only where "
-                "nothing is committed; "
+                f"group {group} goes on at its committed offsets: "
+                f"{', '.join(kept[:_NAMED_PARTITIONS])}{more}; --offset {start} is for "
+                "partitions without one; "
                 f"{typed('group reset', group, options=f'--to {start} --yes')} moves them"
             )
             warn(placed(told, given_cluster()))

@@ -52,9 +52,9 @@ def consume_streams(
     sources = [open_source() for _ in range(count)]
     if wanted.start is not None and coordinator_of(log_dir, sources[0]).committed(group):
         told = (
-            f"group {group} goes on where it has committed; --offset {wanted.start} counts only "
-            "where nothing is committed; "
-            f"{typed('group reset', group, options=f'--to {wanted.start} --yes')} moves it"
+            f"group {group} goes on at its committed offsets; --offset {wanted.start} is for "
+            "partitions without one; "
+            f"{typed('group reset', group, options=f'--to {wanted.start} --yes')} moves them"
         )
         warn(placed(told, given_cluster()))
     streams = open_streams(

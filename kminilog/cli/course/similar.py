@@ -32,9 +32,9 @@ def similar_command(submissions: Path, as_json: bool) -> None:
     """List pairs of functions of two students that are alike.
 
     Names, strings, comments and layout do not count, nor what the starter, the README or the
-    course's own answer has. Short functions are left out: they are alike by chance. Nothing of a
-    student's runs. A pair is a reason to look at both places, and no proof. Pairs that have a
-    student in common stand together.
+    course's own answer has. Short functions are left out: they are alike by chance. The command
+    runs no code of students. A pair is a reason to look at both places, and no proof. Pairs that
+    have a student in common stand together.
     """
     with TemporaryDirectory() as unpacked:
         found = submissions_in(submissions, Path(unpacked))

@@ -68,8 +68,8 @@ def _to_numbers(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 def release_command(out: Path, numbers: list[str], catalogue: Catalogue) -> None:
     """Write what students get of the labs into the directory OUT.
 
-    It has no solutions, no wrong and no other right answers. But whoever has installed kminilog can
-    read the source of the library, which has them.
+    It has no solutions, no wrong and no other right answers. But an installed kminilog has them in
+    the source of its library, for all to read.
     """
     labs = tuple(lab_of(each.strip()) for each in numbers) or all_labs()
     files = release(labs, catalogue.language)

@@ -143,7 +143,7 @@ def _description(group: dict[str, Any]) -> Iterator[str]:
             )
     if group["idle"]:
         yield ""
-        yield f"idle, because there are not partitions enough: {', '.join(group['idle'])}"
+        yield f"idle, because there are too few partitions: {', '.join(group['idle'])}"
 
 
 # ---- reset and delete
@@ -201,9 +201,8 @@ def reset(
 ) -> None:
     """Move the committed offsets of GROUP, which must have no members.
 
-    A group that does not exist is made, if --topic says for which partitions. Without --yes the
-    command shows what would change, and changes nothing. Messages are counted by their offsets: a
-    gap in a log of another program is counted, too.
+    With --topic, a group that does not exist is created. Without --yes the command shows what would
+    change, and changes nothing. Messages are counted by their offsets, so gaps count, too.
     """
     log_dir = topics_at(log_dir_path)
     source = offsets_of(log_dir, on_gap=on_gap)

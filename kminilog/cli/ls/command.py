@@ -52,9 +52,9 @@ def command(
 ) -> int:
     """List the segments of TOPIC, or of all topics.
 
-    Messages are counted by their offsets, damaged ones and a gap in a log of another program, too.
-    `verify` counts whole messages. A log ends here at damage after its last index entries; then a
-    line says what is valid after it.
+    Messages are counted by their offsets, so damaged messages and gaps count, too. `verify` counts
+    whole messages. If there is damage after the last index entries, the log ends there, and a line
+    says what is valid after it.
 
     If a topic, a partition or a broker's copy cannot be read, the others are shown, and the exit
     code is 2.

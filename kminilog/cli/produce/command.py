@@ -92,8 +92,8 @@ class _Source(NamedTuple):
     "--acks",
     type=click.Choice(["0", "1", "-1", "all"]),
     help="Acknowledgement to wait for: 0 none (offsets print as -1), 1 the leader's, -1 or all: "
-    "that of all in-sync replicas. A log dir has one replica: 1 and -1 are the same. With 0, a "
-    "batch that cannot be written does not stop the command: it is told, and the exit code is 1.  "
+    "that of all in-sync replicas. A log dir has one replica: 1 and -1 are the same. With 0, "
+    "the command reports a batch that it cannot write, and goes on; the exit code is then 1.  "
     "[default: 1]",
 )
 @click.option(

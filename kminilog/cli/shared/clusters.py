@@ -105,7 +105,7 @@ def leader_side(
 
     def on_unheard(error: KMiniLogError) -> None:
         reason = error.__cause__ if isinstance(error.__cause__, KMiniLogError) else error
-        unheard(KMiniLogError(f"acks = 0: a batch or more was not written: {in_words(reason)}"))
+        unheard(KMiniLogError(f"acks = 0: at least one batch was not written: {in_words(reason)}"))
 
     if is_cluster():
         is_waiting = complete_config(settings, PRODUCER_SETTINGS)["acks"] == -1

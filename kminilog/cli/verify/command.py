@@ -69,7 +69,7 @@ class SourcesTogether(click.Command):
     "--same-places",
     is_flag=True,
     help="With --against: compare the partition and the offset of each message, too. The formats "
-    "kcat and kminilog say them.",
+    "kcat and kminilog have them.",
 )
 @click.option(
     "--job",
@@ -151,7 +151,9 @@ def command(
     if since_last and against and job is None:
         raise click.UsageError("--since-last with --against needs --job: else all is compared")
     if is_reading_asked(**reading) and not against:
-        raise click.UsageError("how to read a source is asked, but none is named: give --against")
+        raise click.UsageError(
+            "an option says how to read a source: name the source with --against"
+        )
     checks: dict[str, Any] = {
         "partitioner": partitioner,
         "strict_index": strict_index,
@@ -162,7 +164,7 @@ def command(
     if is_cluster():
         if engine == "spark" or against or report_file or junit_file or findings_file:
             with_one = "--engine spark, --against, --report, --junit, --findings"
-            raise click.UsageError(f"with --cluster there is no {with_one}")
+            raise click.UsageError(f"leave out {with_one}: --cluster takes none of them")
         from kminilog.cli.verify.brokers import verify_brokers, write_reports
 
         verified = verify_brokers(

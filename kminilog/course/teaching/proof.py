@@ -147,7 +147,7 @@ def flaws_of(lab: Lab, program: str, *, no_spark: bool = False) -> Iterator[Flaw
                 source = str(folder.answers_path)
                 exposed = left_out_but_exposed(exercise, folder.path, source)
                 if exposed is None:
-                    yield Flaw(exercise.id, "what it leaves out is unknown: its judge did not end")
+                    yield Flaw(exercise.id, "its judge did not end, so nobody checked its left_out")
                 for name in exposed or ():
                     yield Flaw(exercise.id, f"an input exposes {name}, which it leaves out")
             yield from _flaws_of_samples(exercise, folder, text, program)
@@ -214,7 +214,7 @@ def _flaws_of_inputs(exercise: Exercise) -> Iterator[Flaw]:
     """Compare what lab.toml and right/ say of inputs that expose the wrong answers."""
     wrong = {path.stem for path in answers_to(target_of(exercise), WRONG)}
     if unknown := sorted(set(exercise.left_out) - wrong):
-        yield Flaw(exercise.id, f"leaves out what is not there: {', '.join(unknown)}")
+        yield Flaw(exercise.id, f"left_out names answers that do not exist: {', '.join(unknown)}")
     if len(counted_wrong_answers(exercise)) < _LEAST_COUNTS[WRONG]:
         yield Flaw(exercise.id, f"has not {_LEAST_COUNTS[WRONG]} wrong answers to expose")
     right = answers_to(exercise, RIGHT)

@@ -230,9 +230,7 @@ def roster_from_csv(name: str, data: bytes) -> Roster:
                 student = _told_apart(student, entry.id)
             if (student, lab) in found:
                 of_lab = f" for lab {lab}" if lab else ""
-                raise ValueError(
-                    f"{student} stands there a second time{of_lab}; an id tells namesakes apart"
-                )
+                raise ValueError(f"{student} is there twice{of_lab}; give each namesake an id")
             found[student, lab] = entry
             for column, said in ((ID, entry.id.removeprefix(_OF_MOODLE)), (EMAIL, entry.email)):
                 owner, first = owners.setdefault((column, said.lower()), (student, line))
@@ -265,7 +263,7 @@ def _namesakes(rows: Iterable[Mapping[str, str]]) -> set[str]:
 
 def _told_apart(student: str, id: str) -> str:
     if not id or "/" in id:
-        raise ValueError(f"{student} is the name of several; {id!r} is no id that tells which")
+        raise ValueError(f"several students are called {student}; {id!r} is the id of none of them")
     return f"{student}_{id.removeprefix(_OF_MOODLE)}"
 
 

@@ -264,8 +264,8 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
         student = f"{student}_{owner.number}"
         found.students[student] = ""
         found.notices.append(
-            f"{student}: lab {lab.number} of this name is there already; if it is of another "
-            "student, write the number into the column id of the roster"
+            f"{student}: there is a lab {lab.number} of this name already; if another student "
+            "has this name, write the number into the column id of the roster"
         )
     if (student, lab) in taken:
         first = taken[student, lab].where

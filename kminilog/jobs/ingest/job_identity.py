@@ -270,5 +270,5 @@ def _described(source: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
 
 
 def _taken(manifest: Manifest, by: str) -> PublicationError:
-    reason = f"this id is taken by a job {by}; give another id, or what that job was given"
+    reason = f"a job {by} has this id; give another id, or the arguments of that job"
     return PublicationError(manifest.job_id, reason=reason)

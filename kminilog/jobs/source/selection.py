@@ -62,7 +62,7 @@ class MissingRecords(NamedTuple):
     def check_topic(self, topic: str) -> None:
         """Raise SourceError if other topics lack the records."""
         for other in self.topics - {topic}:
-            reason = f"it names records that topic {other} lacks, not topic {topic}"
+            reason = f"it lists missing records of topic {other}, not of topic {topic}"
             raise SourceError(self.path, reason=reason)
 
     def places(self, files: Sequence[SourceFile], order: Order) -> dict[int, str]:
@@ -97,7 +97,7 @@ def read_missing(source: Source) -> MissingRecords:
                 raise SourceError(path, reason=f"it names two records at one place of {record[0]}")
             topics.add(str(row["topic"]))
     if not (records or source.allow_empty):
-        raise SourceError(path, reason="it calls no record missing; --allow-empty allows that")
+        raise SourceError(path, reason="it lists no missing record; --allow-empty allows that")
     return MissingRecords(path, frozenset(topics), records)
 
 

@@ -400,7 +400,7 @@ def _plan(
     )
     if plan.log_end_offset > MAX_OFFSET:
         reason = f"a message has offset {MAX_OFFSET}, after which there is none for the next one"
-        remedy = "the partition is not written to; move its messages to a new topic"
+        remedy = "nothing can be appended; move its messages to a new topic"
         raise CorruptLogError(str(directory), position=0, reason=reason, remedy=remedy)
     return plan
 

@@ -61,9 +61,9 @@ class LogEnds:
             if known:
                 holds, which = f"has broken rows of {what}; the other rows count", "those logs"
             self.warnings.append(
-                f"log dir {self._log_dir}: {file_name} {holds} ({error}); so nothing tells "
-                f"any more what {which} have lost at their {where} until now; it is kept as "
-                f"{set_aside(self._log_dir, known, file_name)}, and a new one begins"
+                f"log dir {self._log_dir}: {file_name} {holds} ({error}); so "
+                f"losses of {which} at their {where} until now do not show; kminilog keeps it as "
+                f"{set_aside(self._log_dir, known, file_name)}, and begins a new one"
             )
             return known
 

@@ -171,7 +171,7 @@ class RecoveryPlan:
                 str(self.damage.segment.log_path),
                 position=self.damage.position,
                 reason=f"{self.damage.reason}; {self.following} after it",
-                remedy="the partition is not written to; `kminilog recover` says what can be kept",
+                remedy="nothing can be appended; `kminilog recover` says what it can keep",
             )
 
     def sizes_after(self, segments: Iterable[Segment]) -> dict[Segment, int]:
@@ -248,8 +248,8 @@ def plan_recovery(
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
-            f"{reader.topic_partition}: the log is valid only up to offset {plan.log_end_offset}, "
-            f"but up to {recovery_point} it was on the disk"
+            f"{reader.topic_partition}: the log is valid up to offset {plan.log_end_offset} only, "
+            f"but its recovery point is {recovery_point}"
         )
     return plan
 

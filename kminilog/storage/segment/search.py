@@ -185,7 +185,6 @@ def misplaced_segment_error(segment: Segment, before: Segment) -> CorruptLogErro
     """
     offset, expected = segment.first_offset, before.end_offset()
     reason = (
-        f"by its name the segment begins with offset {offset}, but {expected} comes next, "
-        f"after {before.log_path.name}"
+        f"its name says offset {offset}, but {expected} comes next, after {before.log_path.name}"
     )
     return damage_error(segment, 0, reason, is_gap=offset > expected)

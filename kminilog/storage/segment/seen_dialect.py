@@ -54,7 +54,7 @@ def seen_dialect(path: Path, default: Dialect = DOCUMENTED) -> SeenDialect:
     by_name = _by_name(path, *plain[0])
     if by_name:
         is_clear = by_name is dialect
-        seen += f"; by its name, it is {by_name.name}"
+        seen += f"; its name says {by_name.name}"
     return SeenDialect(dialect, is_clear, seen)
 
 

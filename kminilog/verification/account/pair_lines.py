@@ -33,9 +33,9 @@ _PAIRS = 4096  # at once: a digest of many costs less
 DETAILS = {
     FindingClass.MISSING: "the source has this record, the log does not",
     FindingClass.EXTRA: "the source has no record with this key and value",
-    FindingClass.DUPLICATE: "the source has this record, but not as often",
+    FindingClass.DUPLICATE: "the source has this record, but fewer times",
     FindingClass.ALTERED: "here the source has another key or value",
-    FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
+    FindingClass.KEY_ORDER: "the log has a later record with this key before it",
     FindingClass.MOVED: "the source says that it has another partition or offset",
 }
 """What is said of a pair of each kind that is a finding."""

@@ -16,7 +16,7 @@ _DAMAGED = (
     "A consumer stops there, and so does a follower. A broker that starts after a crash may cut "
     "the log there. Look for a replica that is whole."
 )
-_REPLICA = "They cannot be made again from this log. Look for a replica, or for their source."
+_REPLICA = "This log cannot restore them. Look for a replica, or for their source."
 _ASK = "Find out what wrote these files before you use them."
 _WRITER = "A broker refuses such a batch. " + _ASK
 _REBUILT = (
@@ -34,19 +34,19 @@ class BrokerFault(FindingKind):
 
     BAD_CRC = (
         "bad-crc",
-        "The bytes of a batch are not those that were written: its checksum does not fit.",
+        "The bytes of a batch have changed: its checksum does not match.",
         _DAMAGED,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
     BAD_LENGTH = (
         "bad-length",
-        "A batch has a length which is not possible, so nobody knows where it ends.",
+        "The length of a batch is impossible, so its end is unknown.",
         _DAMAGED,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
     BAD_MAGIC = (
         "bad-magic",
-        "A batch says that it has a format which does not exist.",
+        "A batch has a format that does not exist.",
         _DAMAGED,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
@@ -89,7 +89,7 @@ class BrokerFault(FindingKind):
     )
     TRUNCATED = (
         "truncated",
-        "Offsets are missing just in front of the first batch of another leader.",
+        "Offsets are missing just before the first batch of another leader.",
         "An election of an unclean leader loses them. " + _REPLICA,
         *("error", LOG_SUFFIX, "dump", Aspect.MESSAGES, Effect.LOSS),
     )
@@ -107,13 +107,13 @@ class BrokerFault(FindingKind):
     )
     LOST_START = (
         "lost-start",
-        "By the small files, the log begins earlier than its first segment.",
+        "The small files say that the log begins earlier than its first segment.",
         "If they are not in remote storage: " + _REPLICA[0].lower() + _REPLICA[1:],
         *("error", LOG_SUFFIX, "verify", Aspect.LOG_STARTS, Effect.LOSS),
     )
     LOST_END = (
         "lost-end",
-        "By the small files, the log went further than its last batch.",
+        "The small files say that the log went further than its last batch.",
         _REPLICA,
         *("error", LOG_SUFFIX, "verify", Aspect.LOG_ENDS, Effect.LOSS),
     )
@@ -137,7 +137,7 @@ class BrokerFault(FindingKind):
     )
     SEQUENCE_GAP = (
         "sequence-gap",
-        "An idempotent producer has sent records that are not in the log, but later ones are.",
+        "The log lacks records of an idempotent producer, but has later ones of it.",
         "A broker answers OutOfOrderSequenceException. " + _REPLICA,
         *("error", LOG_SUFFIX, "dump", Aspect.PRODUCERS, Effect.LOSS),
     )
@@ -155,7 +155,7 @@ class BrokerFault(FindingKind):
     )
     OPEN_TRANSACTION = (
         "open-transaction",
-        "A transaction has neither a COMMIT nor an ABORT. The last stable offset stays in front.",
+        "A transaction has neither a COMMIT nor an ABORT. The last stable offset stays before it.",
         "It may be at work. If it stays open, `kafka-transactions.sh abort` ends it.",
         *("warning", LOG_SUFFIX, "dump", Aspect.PRODUCERS, Effect.NOTHING),
     )
@@ -223,7 +223,7 @@ class BrokerFault(FindingKind):
     )
     ORPHAN_FILE = (
         "orphan-file",
-        "An index or a snapshot stands there without its segment, or a file that is not Kafka's.",
+        "An index or a snapshot has no segment, or a file is not one of Kafka's.",
         "The broker ignores or removes it. A lost `.log` leaves its index so.",
         *("warning", LOG_SUFFIX, "verify", Aspect.MESSAGES, Effect.NOTHING),
     )

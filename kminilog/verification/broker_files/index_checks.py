@@ -156,7 +156,7 @@ class OffsetIndexCheck:
             self._passed[self.count] = last_batch - self._last_position
         for number, distance in enumerate(self._passed):
             if distance >= least:
-                detail = f"no entry for {count(distance, 'byte')} in front of entry {number}"
+                detail = f"no entry for {count(distance, 'byte')} before entry {number}"
                 at = number * _ENTRY_BYTES
                 self._faults.add(
                     SegmentIndexFault(BrokerFault.INDEX_SPARSE, detail, None, at, is_note=True)
@@ -236,7 +236,7 @@ class TimeIndexCheck:
     def tell_indexed(self, greatest: int) -> None:
         """Note a missing entry: the `.index` has one for a batch, and a timestamp is greater."""
         if greatest > self._greatest and not self._is_damaged:
-            self._sparse(f"timestamp {greatest} was due an entry, in front of this one")
+            self._sparse(f"timestamp {greatest} needs an entry before this one")
             self._greatest = greatest
 
     def tell_damage(self, next_offset: int) -> None:

@@ -53,7 +53,7 @@ def judge_offset(
     of one takes it away from there.
 
     >>> judge_offset(10, 26, 35, following=20, gaps=[]).detail
-    'offset 26, by its neighbours 10'
+    'offset 26, but its neighbours need 10'
     >>> judge_offset(10, 20, 29, following=30, gaps=[]).kind is None
     True
     >>> gaps = [MissingOffsets(10, 20, "", 0)]
@@ -64,7 +64,7 @@ def judge_offset(
     """
     by_neighbours = expected + last_offset - base_offset + 1
     if following == by_neighbours and last_offset >= base_offset:
-        detail = f"offset {base_offset}, by its neighbours {expected}"
+        detail = f"offset {base_offset}, but its neighbours need {expected}"
         return OffsetVerdict(BrokerFault.OFFSET_DISORDER, detail, expected, by_neighbours)
     if base_offset > expected:
         return OffsetVerdict(None, "", base_offset, last_offset + 1)

@@ -256,11 +256,11 @@ class _PartitionCheck:
             at = max(range(len(tail.findings)), key=lambda n: tail.findings[n].position or 0)
             damage = tail.findings[at]
             lost = (
-                f"; by {name} the log went on to {furthest}: {count(furthest - end, 'offset')} lost"
+                f"; {name} says that it reached {furthest}: {count(furthest - end, 'offset')} lost"
             )
             tail.findings[at] = damage._replace(detail=damage.detail + lost)
         elif not tail:
-            detail = f"the log ends at offset {end}, but by {name} it went on to {furthest}"
+            detail = f"the log ends at offset {end}, but {name} says that it reached {furthest}"
             self._add(BrokerFault.LOST_END, detail, offset=end)
         return furthest - end
 
@@ -376,15 +376,15 @@ class _PartitionCheck:
                 yield Unchecked(Aspect.RECORDS, f"{where}/{one.name}.log", why, asked=True)
         if self._trusted:
             segments = count(len(self._trusted.counts), "segment", "are")
-            why = f"{segments} taken on trust, as the last ok has seen them"
+            why = f"{segments} taken on trust: they were ok the last time"
             yield Unchecked(Aspect.MESSAGES, where, why)
         batches = sum(one.batch_count for one in counts)
         if batches and not self._is_full:
-            why = f"what is in {count(batches, 'batch')}, as far as the checksums fit"
+            why = f"the records inside {count(batches, 'batch')} whose checksums match"
             yield Unchecked(Aspect.RECORDS, where, why, "--full")
         sets = sum(one.compressed_set_count for one in counts)
         if sets and not self._is_full:
-            why = f"which offsets {count(sets, 'compressed message')} hold"
+            why = f"the offsets inside {count(sets, 'compressed message')}"
             yield Unchecked(Aspect.COMPRESSED, where, why, "--full")
         notes = [] if self._strict_index else [note for one in counts for note in one.notes]
         if notes:
@@ -395,10 +395,10 @@ class _PartitionCheck:
             )
             yield Unchecked(Aspect.INDEXES, where, why, "--strict-index")
         if not self._epochs:
-            why = f"there is no {EPOCHS}, so only that they ascend is known"
+            why = f"there is no {EPOCHS}; verify checked only that they ascend"
             yield Unchecked(Aspect.LEADER_EPOCHS, where, why)
         if not self._has_end:
-            why = f"neither {RECOVERY_POINTS} nor {HIGH_WATERMARKS} has it"
+            why = f"neither {RECOVERY_POINTS} nor {HIGH_WATERMARKS} names the partition"
             yield Unchecked(Aspect.LOG_ENDS, where, why)
 
     def _add(self, kind: BrokerFault, detail: str, *, offset: int | None = None) -> None:

@@ -102,7 +102,7 @@ def verify_broker(
             report.unchecked.append(Unchecked(Aspect.MESSAGES, other.name, other.what))
     report.unchecked.append(NO_SOURCE)
     if last_ok:
-        why = "no `ok` of it is on record, or a segment has changed since"
+        why = "no earlier `ok` is recorded, or a segment has changed since"
         scope["since_last"] = {"not_trusted": {why: not_trusted} if not_trusted else {}}
         if report.verdict == "ok":
             _record(report, last_ok._replace(partitions={**last_ok.partitions, **seen}))

@@ -245,7 +245,7 @@ class _SegmentCheck:
     def _take_first(self, base_offset: int) -> None:
         self._counts.first_offset = base_offset
         if base_offset < self._base:
-            detail = f"the first offset is {base_offset}, by the name it is {self._base}"
+            detail = f"its first offset is {base_offset}, but its name says {self._base}"
             self._add(BrokerFault.NAME_BASE_MISMATCH, detail, base_offset, 0)
 
     def _take_header(self, batch: RecordBatch, header: BatchHeader, position: int) -> None:

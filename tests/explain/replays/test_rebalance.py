@@ -84,9 +84,7 @@ def test_replay_goes_on_if_a_rebalance_refuses_a_commit(tmp_path, strategy, part
     assert len(seen) == RebalancePlan().seconds
     assert seen[-1].state == "Stable"
     assert all(
-        "speaks of generation" in second.error
-        for second in seen
-        if second.second < 32 and second.error
+        "sent generation" in second.error for second in seen if second.second < 32 and second.error
     )
 
 

@@ -124,7 +124,7 @@ def test_check_ingest_tells_that_a_file_is_gone(folder):
 
 def test_check_ingest_and_check_dataframe_refuse_jobs_of_the_other_kind(folder):
     of_frame = Manifest("j", "t", [], {"writer": "spark", "count": 7, "rejected": 0})
-    with pytest.raises(PublicationError, match="taken by a job that wrote a DataFrame"):
+    with pytest.raises(PublicationError, match="a job that wrote a DataFrame"):
         check(of_frame, "a.txt")
     with pytest.raises(PublicationError, match=r"that read .*a\.txt \(files: 1.*no DataFrame"):
         check_dataframe(manifest_of("a.txt"), {"topic": "t"})

@@ -240,7 +240,7 @@ def test_missing_record_that_cannot_be_decoded_is_rejected_or_was_another(tmp_pa
 def test_findings_of_another_topic_are_refused(tmp_path):
     source = write_source("txt", tmp_path)
     log_dir = with_findings(tmp_path, source, GONE)
-    reason = "f.jsonl: it names records that topic t lacks, not topic u"
+    reason = "f.jsonl: it lists missing records of topic t, not of topic u"
     with pytest.raises(SourceError, match=reason):
         load(log_dir, source, tmp_path / "f.jsonl", topic="u")
     assert [topic.name for topic in LogDir(log_dir).topics()] == ["t"]

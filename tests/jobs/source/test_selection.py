@@ -83,9 +83,9 @@ SOUND = {
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "it calls no record missing; --allow-empty allows that"),
-        ({"class": "extra", "source_file": None}, "it calls no record missing"),
-        ({"class": "bad-crc"}, "it calls no record missing"),
+        ("", "it lists no missing record; --allow-empty allows that"),
+        ({"class": "extra", "source_file": None}, "it lists no missing record"),
+        ({"class": "bad-crc"}, "it lists no missing record"),
         ("k1 v1\n", NO_FILE),
         ('{"verdict": "ok"}\n', NO_FILE + "a line is no finding"),
         ({"source_file": "/x"}, "a record is missing from /x, which is no file of this source"),

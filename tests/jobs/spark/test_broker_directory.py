@@ -155,7 +155,7 @@ def test_options_choose_what_is_read(kafka: Path, options: dict[str, str], offse
         ({"topic": "mixed", "partitions": "7"}, "kafka has no partition mixed-7"),
         ({"topic": "mixed", "startingOffsets": '{"mixed": {"0": 0}}'}, "offset 0 has been deleted"),
         ({"topic": "mixed", "startingOffsets": '{"big": {"3": 0}}'}, "no offset for mixed-0"),
-        ({"failOnDamage": "false"}, "nothing is read after damage"),
+        ({"failOnDamage": "false"}, "reads nothing after damage"),
         ({"minPartitions": "2"}, "is read by one task"),
         ({"columns": "value,wrong"}, "no column 'wrong'; there is: .*headers"),
     ],

@@ -320,7 +320,7 @@ def test_verify_lets_messages_of_different_keys_change_places(check, ingested, t
     report = check(log_dir)
     assert findings(report) == {"altered": [(partition, 0, None)]}, "by the manifest"
     last = len(content_of(ingested, "t")[partition]) - 1
-    assert f"somewhere in offsets 0..{last}: something in offsets 0 to {last}" in report.to_text()
+    assert f"somewhere in offsets 0..{last}: a message in offsets 0 to {last}" in report.to_text()
     shutil.rmtree(log_dir / MANIFEST_DIR)
     assert check(log_dir).verdict == "ok"
 

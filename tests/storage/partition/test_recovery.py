@@ -271,9 +271,7 @@ def test_recover_below_the_recovery_point_warns(tmp_path, dialect):
     last = log.segments()[-1].log_path
     os.truncate(last, last.stat().st_size - 1)
     (warning,) = plan(log, recovery_point=20).warnings
-    assert warning.endswith(
-        ": the log is valid only up to offset 19, but up to 20 it was on the disk"
-    )
+    assert warning.endswith(": the log is valid up to offset 19 only, but its recovery point is 20")
 
 
 @both_dialects

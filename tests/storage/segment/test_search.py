@@ -368,7 +368,6 @@ def test_misplaced_segment_is_told_with_the_offset_that_should_come(tmp_path, di
     error = misplaced_segment_error(after, before)
     assert (error.path, error.position) == (str(after.log_path), 0)
     assert error.reason == (
-        f"by its name the segment begins with offset {end + step}, but {end} comes next, "
-        f"after {before.log_path.name}"
+        f"its name says offset {end + step}, but {end} comes next, after {before.log_path.name}"
     )
     assert ("allow gaps only if" in str(error)) == (step == 1)

@@ -87,7 +87,7 @@ def test_name_that_says_the_other_dialect_makes_it_unclear(tmp_path, dialect):
     path = write(tmp_path, dialect, [b"text"] * 9, base_offset=7, first_offset=first_offset)
     found = seen_dialect(path)
     assert found[:2] == (dialect, False)
-    assert found.seen.endswith(f"; by its name, it is {other.name}")
+    assert found.seen.endswith(f"; its name says {other.name}")
 
 
 @both_dialects

@@ -139,7 +139,7 @@ def test_damage_below_the_last_ok_is_not_seen_and_the_report_says_so(scene):
     alter(scene.logs()[0], is_seen=False)
     report = scene.verify()
     assert report.verdict == "ok"
-    assert "damage since then is not seen" in said(report)
+    assert "damage since then shows only without" in said(report)
     assert scene.verify(since=False).verdict == "findings"
 
 
@@ -397,7 +397,7 @@ def test_other_topic_of_the_same_name_is_not_trusted(local):
     path.write_text(json.dumps({**facts, "topic_id": "zWE-MNjxat-Rt1hKImWx9Q"}))
     report = local.verify()
     assert trusted(report) == [None, None]
-    assert whys(report) == {"the last `ok` was one of another topic of this name": 2}
+    assert whys(report) == {"the last `ok` is of an earlier topic of this name": 2}
 
 
 def test_another_setting_that_acts_on_checks_takes_the_trust_away(local):
@@ -406,7 +406,7 @@ def test_another_setting_that_acts_on_checks_takes_the_trust_away(local):
         writer.alter_topic("t", settings=replace(SMALL, index_interval_bytes=100))
     report = local.verify()
     assert trusted(report) == [None, None]
-    assert whys(report) == {"the last `ok` was one by other settings": 2}
+    assert whys(report) == {"the last `ok` had other settings": 2}
     assert report.tally.counts() == local.verify(since=False).tally.counts()
 
 
@@ -469,7 +469,7 @@ def test_account_of_the_last_job_stands_beside_the_trusted_rest(scene):
 def test_no_record_means_that_all_is_checked(local):
     report = local.verify()
     assert (report.verdict, trusted(report)) == ("ok", [None, None])
-    assert whys(report) == {"no `ok` of it is on record": 2}
+    assert whys(report) == {"no earlier `ok` is recorded": 2}
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"topic_id": 7}', "[1]"])

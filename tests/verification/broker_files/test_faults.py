@@ -397,7 +397,7 @@ def test_verify_of_a_damaged_end_says_how_far_the_log_went_on(writer: PartitionW
     lost = writer.offset - partition["log_end_offset"]
     assert partition["missing_offsets"]["damage"] == lost > 0
     (finding,) = (one for one in report.tally.findings() if one.position == position)
-    assert finding.detail.endswith(f" the log went on to {writer.offset}: {lost} offsets lost")
+    assert finding.detail.endswith(f" says that it reached {writer.offset}: {lost} offsets lost")
     assert "lost-end" not in found(writer.log_dir)
 
 

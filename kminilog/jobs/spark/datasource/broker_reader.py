@@ -81,7 +81,7 @@ class BrokerReader(DataSourceReader):
 
     def __init__(self, options: ReadOptions) -> None:
         if not options.fail_on_damage:
-            reason = "in a Kafka broker's directory nothing is read after damage"
+            reason = "kminilog reads nothing after damage in a Kafka broker's directory"
             raise SettingError("failOnDamage", reason=reason)
         if options.min_tasks > 1:
             reason = "a partition in a Kafka broker's directory is read by one task: leave it out"

@@ -230,7 +230,7 @@ def _check_together(given: Mapping[str, str]) -> None:
             raise SettingError(option, reason=f"{others[0]} {reason}: give one of them")
     bounds = {"startOffset", "endOffset", "startingOffsets", "endingOffsets"} & given.keys()
     if bounds and not _flag(given, "failOnDamage"):
-        reason = f"where damage is, no offset can be relied on: leave out {min(bounds)}"
+        reason = f"offsets after damage are not reliable: leave out {min(bounds)}"
         raise SettingError("failOnDamage", reason=reason)
     least, most = _count(given, "minOffsetsPerTrigger"), _count(given, "maxOffsetsPerTrigger")
     if least and most and least > most:
