@@ -196,7 +196,7 @@ def _lines(answer: dict[str, Any], *, has_previous: bool) -> Iterator[str]:
     if has_previous:
         yield f"{count(len(answer['moved']), 'partition')} moved"
     if answer["left_out"]:
-        yield f"left out until their owners give them up: {_runs(answer['left_out'])}"
+        yield f"waiting until their owners give them up: {_runs(answer['left_out'])}"
     if "explanation" in answer:
         yield from _explanation(answer["strategy"], **answer["explanation"])
 
@@ -258,7 +258,7 @@ def _explanation(strategy: str, topics: list[dict[str, Any]], nothing: list[str]
         size = f"P = {count(partitions, 'partition')}, C = {count(len(members), 'member')}"
         yield f"{each['topic']}: {size}"
         if not each["shares"]:
-            yield f"{strategy} gives no runs of neighbours, so there is no start and no count"
+            yield f"{strategy} assigns no runs of neighbours, so there is no start and no count"
             yield f"members in order: {', '.join(members)}"
             continue
         if "M" in each:
@@ -271,6 +271,6 @@ def _explanation(strategy: str, topics: list[dict[str, Any]], nothing: list[str]
         yield from table(["position", "member", "start", "count"], rows, width())
         without = [share["member"] for share in each["shares"] if not share["count"]]
         if without:
-            yield f"nothing of {each['topic']} for: {', '.join(without)}"
+            yield f"members without partitions of {each['topic']}: {', '.join(without)}"
     yield ""
-    yield f"nothing at all for: {', '.join(nothing) or 'nobody'}"
+    yield f"members without partitions: {', '.join(nothing) or 'none'}"

@@ -107,9 +107,9 @@ def _rule(choice: Choice, asked: Asked) -> str:
     if name in RULES_WITHOUT_KEY:
         return RULES_WITHOUT_KEY[name]
     if not asked.is_old:
-        return f"what {name} answers"
+        return f"the answer of {name}"
     if choice.key is None:
-        return f"{name} is not asked without a key: {_OLD_RULE}"
+        return f"{name} places only records with a key: {_OLD_RULE}"
     or_switched = "; if that has no leader, an available one at random"
     switched = or_switched if asked.config[_SWITCH] else ""
-    return f"what {name} answers to (key, {len(asked.order)}){switched}"
+    return f"the answer of {name} to (key, {len(asked.order)}){switched}"

@@ -132,7 +132,7 @@ def test_assign_cooperative_needs_two_rounds(kminilog, tmp_path):
         "a           2  t 0-1",
         "b           0  idle",
         "0 partitions moved",
-        "left out until their owners give them up: t 2-3",
+        "waiting until their owners give them up: t 2-3",
     ]
     rounds[1].write_text(kminilog.ok(*joined, rounds[0], "--json").out)
     assert json.loads(rounds[1].read_text())["left_out"] == [["t", 2], ["t", 3]]
@@ -251,7 +251,7 @@ def test_assign_explain_shows_the_numbers_of_the_documents(kminilog):
         "       1  c1          4      3",
         "       2  c2          7      3",
         "",
-        "nothing at all for: nobody",
+        "members without partitions: none",
     ]
     found = explanation(kminilog, "--topic", "t=10", *THREE)
     assert found["nothing"] == []
@@ -272,7 +272,11 @@ def test_assign_explain_multiple_shows_m_and_who_gets_nothing(kminilog):
     options = ["--strategy", "multiple", "--topic", "t=4", *THREE]
     lines = kminilog.ok("assign", *options, "--explain").out.splitlines()
     assert "M = P / C, rounded up = 2" in lines
-    assert lines[-3:] == ["nothing of t for: c2", "", "nothing at all for: c2"]
+    assert lines[-3:] == [
+        "members without partitions of t: c2",
+        "",
+        "members without partitions: c2",
+    ]
     found = explanation(kminilog, *options)
     assert (found["topics"][0]["M"], found["nothing"]) == (2, ["c2"])
 
@@ -301,10 +305,10 @@ def test_assign_explain_of_a_strategy_without_runs_says_so(kminilog, strategy):
     options = ["--strategy", strategy, "--topic", "t=2", *THREE]
     lines = kminilog.ok("assign", *options, "--explain").out.splitlines()
     assert lines[-4:] == [
-        f"{strategy} gives no runs of neighbours, so there is no start and no count",
+        f"{strategy} assigns no runs of neighbours, so there is no start and no count",
         "members in order: c0, c1, c2",
         "",
-        "nothing at all for: c2",
+        "members without partitions: c2",
     ]
     assert explanation(kminilog, *options)["topics"][0]["shares"] == []
 

@@ -244,8 +244,12 @@ WRONG = (
     ("consume mixed --streams 2", 2, "no --streams in a Kafka broker's directory: "),
     ("verify nobody", 2, "{path} has no topic nobody; "),
     ("verify --engine spark", 2, "{path} is a Kafka broker's: no --engine spark, this process "),
-    ("verify --against x", 2, "no --against, a broker's files are compared with no source"),
-    ("verify --same-places", 2, "no option about a source, a broker's files are compared with no"),
+    ("verify --against x", 2, "no --against, verify compares a broker's files with no source"),
+    (
+        "verify --same-places",
+        2,
+        "no option about a source, verify compares a broker's files with no",
+    ),
 )
 
 

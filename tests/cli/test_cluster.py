@@ -222,7 +222,7 @@ def test_describe_shows_leaders_copies_and_ends(two_copies):
     lines = two_copies.act("describe").out.splitlines()
     assert lines[:4] == [
         "brokers: 0 down, 1 live, 2 live, 3 live",
-        "broker 1 answers, as any live one would",
+        "broker 1 answers; each live broker gives the same answer",
         "",
         "orders (leader, replicas, in sync, offline: numbers of brokers)",
     ]
@@ -238,7 +238,7 @@ def test_describe_of_many_brokers_fits_a_terminal(tmp_path, without_fsync):
     *states, answer = lines
     told = " ".join(line.strip() for line in states)
     assert told == "brokers: " + ", ".join(f"{node} live" for node in range(30))
-    assert answer == "broker 0 answers, as any live one would"
+    assert answer == "broker 0 answers; each live broker gives the same answer"
 
 
 def test_any_live_broker_answers_for_the_metadata_and_no_other(one_copy):
@@ -257,7 +257,7 @@ def test_describe_of_a_cluster_that_is_all_down(one_copy):
         one_copy.act("crash", node)
     assert one_copy.seen("leader") == one_copy.seen("high_watermark") == [None] * 4
     run = one_copy.act("describe")
-    assert "none is live to answer: this is what the cluster has stored" in run.out
+    assert "no broker is live: this is the stored state of the cluster" in run.out
     assert run.code == 0
 
 

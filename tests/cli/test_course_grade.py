@@ -310,7 +310,7 @@ def test_folder_of_a_lab_that_is_not_here_is_named(tmp_path):
     folder.save()
     folder.path.rename(folder.path.with_name("99_own"))
     run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
-    assert "ada/99_own: of no lab that is here; it is left out\n" in run.err
+    assert "ada/99_own: not a lab of this course; it is left out\n" in run.err
 
 
 def test_code_that_writes_beside_itself_changes_no_submission(tmp_path):
@@ -423,7 +423,7 @@ def test_early_hand_in_gives_others_no_rows_of_a_lab_that_is_open(tmp_path, name
             "eve,,,,,0,",
         ]
         assert "so not counted as late: ada, lab 2\n" in run.err
-        assert "lab 2: 1 of 3 have handed it in; the roster has a deadline of all" in run.err
+        assert "lab 2: 1 of 3 have handed it in; the roster has one deadline for all" in run.err
 
 
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path):

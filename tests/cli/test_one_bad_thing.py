@@ -163,7 +163,7 @@ def test_ingest_goes_on_beside_a_broken_topic_and_a_broken_manifest(beside_broke
     run = ingest("--topic", "orders", "--job-id", "mine")
     assert (run.code, run.err.count("\n")) == (0, 1), run
     assert "other.json holds no manifest" in run.err
-    assert "; by its name it is not of job " in run.err
+    assert "; its name is not that of job " in run.err
     assert "nothing was written now" in ingest("--topic", "orders", "--job-id", "mine").out
     assert_one_line(ingest("--topic", "orders", "--job-id", "other"), 2, "other.json holds no man")
     manifest.unlink()

@@ -274,12 +274,12 @@ def test_partition_explains_classes_of_both_interfaces(kminilog):
     both = ["--partitions", 3, "--key", "zhang", "--no-key", 1, "--seed", 1, "--explain"]
     old = f"{EXAMPLES}.AlwaysTwo"
     out = unwrapped(kminilog.ok("partition", "--partitioner", old, *both).out)
-    assert f"what {old} answers to (key, 3) " in out
-    assert f"{old} is not asked without a key: the cached partition;" in out
+    assert f"the answer of {old} to (key, 3) " in out
+    assert f"{old} places only records with a key: the cached partition;" in out
     on = ["--config", "send.switch.broker.enable=true"]
     assert "if that has no leader" in kminilog.ok("partition", "--partitioner", old, *both, *on).out
     new = f"{EXAMPLES}.CorrectedExample"
-    assert f"what {new} answers\n" in kminilog.ok("partition", "--partitioner", new, *both).out
+    assert f"the answer of {new}\n" in kminilog.ok("partition", "--partitioner", new, *both).out
 
 
 # ---- classes of one's own, and errors

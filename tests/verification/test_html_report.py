@@ -116,7 +116,7 @@ def test_page_of_an_ok_report_says_so_and_has_no_findings():
 
 
 def test_page_says_if_only_samples_of_a_class_are_counted_in_the_partitions(many):
-    told = "Of findings in comparison with the source, only the samples are counted here."
+    told = "Of the findings against the source, this list counts only the samples."
     assert told in words_of(many.to_html())
     one = report_with(Finding(FindingClass.MISSING, "orders", 0, "gone", source="s.csv, row 7"))
     assert told not in words_of(one.to_html())

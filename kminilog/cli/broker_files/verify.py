@@ -20,7 +20,7 @@ from kminilog.system import SystemClock
 from kminilog.verification.broker_files.report import verify_broker
 
 _REFUSED = {
-    "against": "a broker's files are compared with no source",
+    "against": "verify compares a broker's files with no source",
     "job": "no ingest job has written there",
     "partitioner": "the placement of keys is not checked there",
     "master": "this process does it",

@@ -253,9 +253,9 @@ def _lines(description: dict[str, Any]) -> Iterator[str]:
     states = [
         f"{one['id']}\xa0{'live' if one['live'] else 'down'}" for one in description["brokers"]
     ]
-    answer = f"broker {description['answered_by']} answers, as any live one would"
+    answer = f"broker {description['answered_by']} answers; each live broker gives the same answer"
     if description["answered_by"] is None:
-        answer = "none is live to answer: this is what the cluster has stored"
+        answer = "no broker is live: this is the stored state of the cluster"
     for line in wrap(f"brokers: {', '.join(states)}", width(), later=" " * len("brokers: ")):
         yield line.replace("\xa0", " ")
     yield answer

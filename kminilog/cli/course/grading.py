@@ -294,8 +294,8 @@ def _tell_of_times(
         if is_early and any(is_general(each, lab.number) for each in students):
             complain(
                 f"lab {lab.number}: {number} of {len(students)} have handed it in; the roster has "
-                "a deadline of all labs, so the others have 0 once it has passed: name the labs "
-                "in the roster if this one is not due then"
+                "one deadline for all labs, so the others get 0 after it; if this lab is due "
+                "later, name the labs in the roster"
             )
 
 

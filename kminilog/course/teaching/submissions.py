@@ -233,10 +233,10 @@ def _add_labs(found: Submissions, owner: _Owner, place: _Place, unpacked: Path) 
     at = owner.where(place)
     others = inside.code + inside.others
     if inside.folders and inside.code:
-        found.notices.append(f"{at}: left out, for it is no answers.py: {_listed(inside.code)}")
+        found.notices.append(f"{at}: left out, because it is no answers.py: {_listed(inside.code)}")
     elif not (inside.folders or inside.faults):
         but = f", but {_listed(others)}" if others else "; it is empty"
-        found.notices.append(f"{at}: no folder of a lab is there{but}")
+        found.notices.append(f"{at}: it has no folder of a lab{but}")
 
 
 def _listed(names: list[str]) -> str:
@@ -250,7 +250,7 @@ def _add_lab(found: Submissions, owner: _Owner, place: _Place) -> None:
     if len(place.files()) == 1 and not place.is_named_as_a_lab():
         where = f"{where}/{place.files()[0]}"
     if lab is None:
-        why = "of no lab that is here"
+        why = "not a lab of this course"
         if place.files() == [ANSWERS_FILE]:
             why = "a file without its folder"
             if place.path.name == Path(place.name).name:  # neither the student's, nor a zip file

@@ -67,7 +67,7 @@ def _check(info: ZipInfo) -> None:
 def _content(opened: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
     # Others may grow without a bound before they can be stopped.
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise ZipError(f"{info.filename} is compressed in a way that is not read")
+        raise ZipError(f"{info.filename} has a compression that kminilog cannot read")
     with opened.open(info) as file:
         data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:

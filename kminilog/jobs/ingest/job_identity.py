@@ -69,7 +69,7 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
         except (LogDirError, OSError) as error:
             if path == own:
                 raise
-            warn(f"{error}; by its name it is not of job {job_id}, which goes on")
+            warn(f"{error}; its name is not that of job {job_id}, so the job goes on")
             continue
         if manifest.job_id == job_id:
             return _if_topic_exists(log_dir, manifest)

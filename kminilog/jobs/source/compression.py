@@ -56,8 +56,8 @@ _HAVE_SKIPPABLE = ("zstd", "LZ4")
 _NEEDS = {
     "too much memory": "a window of more than 128 MiB; unpack it with `zstd -d --long=31`",
     "Dictionary mismatch": "a dictionary; unpack it with `zstd -d -D DICTIONARY`",
-    "nsupported": "what is not supported; unpack it",
-    "not supported": "what is not supported; unpack it",
+    "nsupported": "an unsupported feature; unpack it",
+    "not supported": "an unsupported feature; unpack it",
 }
 _ORC = b"ORC"  # at the beginning, as in a text, but also before the last byte, a small number
 _ORC_END = re.compile(rb"ORC[^\n\r\x20-\x7e]")

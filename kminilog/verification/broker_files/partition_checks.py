@@ -224,7 +224,7 @@ class _PartitionCheck:
             why = f"offsets {log_start} to {start - 1} are in remote storage"
             self._unchecked.append(Unchecked(Aspect.MESSAGES, str(self._where), why))
             return 0
-        detail = f"{EPOCHS} goes back to offset {first}, the log to {start}"
+        detail = f"{EPOCHS} says that the log begins at offset {first}, but it begins at {start}"
         self._add(BrokerFault.LOST_START, detail, offset=start)
         return max(start - max(first, log_start or 0), 0)
 

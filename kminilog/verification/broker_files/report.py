@@ -30,7 +30,7 @@ from kminilog.verification.finding_parts import AllFindings
 from kminilog.verification.findings import Aspect, parse_classes
 from kminilog.verification.report import Report
 
-NO_SOURCE = Unchecked(Aspect.SOURCE, "", "a broker's files are compared with none")
+NO_SOURCE = Unchecked(Aspect.SOURCE, "", "verify compares a broker's files with no source")
 
 
 def verify_broker(

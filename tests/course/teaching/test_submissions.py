@@ -120,7 +120,7 @@ def long_name(archive: zipfile.ZipFile) -> None:
     ("make", "says"),
     [
         (bomb, "01_message/answers.py is larger than 1048576 bytes"),
-        (bomb_of_another_kind, "01_message/answers.py is compressed in a way that is not read"),
+        (bomb_of_another_kind, "01_message/answers.py has a compression that kminilog cannot read"),
         (outside, "../../answers.py leads out of its folder"),
         (absolute, "/answers.py leads out of its folder"),
         (drive, "answers.py leads out of its folder"),
@@ -310,7 +310,7 @@ def test_folder_too_deep_to_be_looked_for_is_named(tmp_path):
     found = read(tmp_path)
     assert labs(found) == []
     assert found.notices == [
-        "ada: no folder of a lab is there, but 1/2/3/4/5/6/7/8/9 (too deep to look there)"
+        "ada: it has no folder of a lab, but 1/2/3/4/5/6/7/8/9 (too deep to look there)"
     ]
 
 
@@ -347,7 +347,7 @@ def test_of_two_names_in_another_case_the_exact_one_counts_and_the_other_is_name
     assert found.handed_in[0].files()["answers.py"] == (work / "answers.py").read_bytes()
     (notice,) = found.notices
     assert notice.startswith("ada")
-    assert "left out, for it is no answers.py: " in notice
+    assert "left out, because it is no answers.py: " in notice
     assert notice.endswith("01_message/ANSWERS.py")
 
 
@@ -355,9 +355,9 @@ def test_of_two_names_in_another_case_the_exact_one_counts_and_the_other_is_name
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("01_message/Lab_1.PY", "left out, for it is no answers.py: 01_message/Lab_1.PY"),
-        ("02_segment/Lab_2.PY", "left out, for it is no answers.py: 02_segment/Lab_2.PY"),
-        ("answers.py.txt", "left out, for it is no answers.py: answers.py.txt"),
+        ("01_message/Lab_1.PY", "left out, because it is no answers.py: 01_message/Lab_1.PY"),
+        ("02_segment/Lab_2.PY", "left out, because it is no answers.py: 02_segment/Lab_2.PY"),
+        ("answers.py.txt", "left out, because it is no answers.py: answers.py.txt"),
         ("01_message/files/notes.txt", ""),
         ("notes.txt", ""),
         (".cache/x.py", ""),
@@ -392,7 +392,7 @@ def test_hand_in_without_a_folder_of_a_lab_says_what_it_has(tmp_path, is_packed)
         shutil.copytree(tmp_path / "work", tmp_path / "in/ada")
     found = read(tmp_path)
     (notice,) = found.notices
-    assert "no folder of a lab is there, but" in notice
+    assert "it has no folder of a lab, but" in notice
     assert notice.endswith("and 1 more")
     assert "mine/Lab_1.PY, " in notice
 
@@ -400,7 +400,7 @@ def test_hand_in_without_a_folder_of_a_lab_says_what_it_has(tmp_path, is_packed)
 def test_link_to_the_folder_of_a_lab_is_named(tmp_path):
     (tmp_path / "in/ada").mkdir(parents=True)
     (tmp_path / "in/ada/01_message").symlink_to(start(tmp_path / "work", 1) / "01_message")
-    assert read(tmp_path).notices == ["ada: no folder of a lab is there, but 01_message (a link)"]
+    assert read(tmp_path).notices == ["ada: it has no folder of a lab, but 01_message (a link)"]
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_stranger_whose_name_ends_as_that_of_a_student_takes_no_place(tmp_path):
     found = read(tmp_path, roster_from_csv("r", b"student\nZoe\n"))
     assert labs(found) == [("Zoe", 1), ("Zoe_11", 1)]
     assert found.handed_in[0].where.startswith("Zoe_12")
-    assert "lab 1 of this name is there already" in found.notices[1]
+    assert "there is a lab 1 of this name already" in found.notices[1]
 
 
 def test_number_of_a_group_is_not_that_of_a_student(tmp_path):
@@ -463,4 +463,4 @@ def test_number_of_a_group_is_not_that_of_a_student(tmp_path):
 @pytest.mark.parametrize("name", ["ada", "ada/inner"])
 def test_folder_that_is_empty_is_named(tmp_path, name):
     (tmp_path / "in" / name).mkdir(parents=True)
-    assert read(tmp_path).notices == ["ada: no folder of a lab is there; it is empty"]
+    assert read(tmp_path).notices == ["ada: it has no folder of a lab; it is empty"]

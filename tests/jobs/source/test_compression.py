@@ -164,7 +164,7 @@ def test_frame_that_is_to_be_skipped_is_no_proof_of_a_compression(write):
 ZSTD_FRAME = {  # RFC 8878: descriptor, then window descriptor or dictionary id, then one raw block
     "a window of more than 128 MiB; unpack it with `zstd -d --long=31`": b"\x00\xa8",
     "a dictionary; unpack it with `zstd -d -D DICTIONARY`": b"\x01\x58\x07",
-    "what is not supported; unpack it": b"\x08\x58",  # the reserved bit
+    "an unsupported feature; unpack it": b"\x08\x58",  # the reserved bit
 }
 
 
