@@ -11,23 +11,14 @@ Kafka: ProducerConfig.ACKS_CONFIG.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kminilog.clock import ManualClock
-from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.cluster.replica import FETCH_BYTES
-from kminilog.course.steps.temporary_partition import PARTITION
+from kminilog.course.steps.watched_cluster import WatchedCluster
 from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table, Value
 from kminilog.explain.script import Script
-from kminilog.producer.manual_producer import ManualProducer
-from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.settings import TopicSettings
-from kminilog.storage.partition.reader import PartitionReader
-from kminilog.storage.topics import Topic
-from kminilog.system import SYSTEM_CHANCE
 
 ACKS = (0, 1, -1)
 BROKERS = (0, 1)
@@ -42,55 +33,18 @@ _SETTINGS = TopicSettings(segment_bytes=200)
 _OFFSETS = 4  # as many as a picture has room for
 
 
-class _Column:
+class _Column(WatchedCluster):
     """A cluster of two brokers, and a producer with one value of `acks`."""
 
     def __init__(self, acks: int, path: Path, opened: ExitStack) -> None:
+        super().__init__(path, opened, brokers=len(BROKERS), acks=[acks], settings=_SETTINGS)
         self.acks = acks
-        clock = ManualClock()
-        cluster = MiniCluster.open(path, brokers=len(BROKERS), clock=clock)
-        self.cluster = opened.enter_context(cluster)
-        self.cluster.on_unheard = lambda error: None  # nobody hears of it: that is acks = 0
-        topic = Topic(PARTITION.topic, settings=_SETTINGS)
-        topic = cluster.create_topic(topic, len(BROKERS), chance=SYSTEM_CHANCE)
-        config = {"acks": acks, "value.serializer": "string"}
-        self.producer = opened.enter_context(
-            ManualProducer(
-                cluster, config, clock=clock, chance=SYSTEM_CHANCE, alongside=cluster.replicate
-            )
-        )
-        self._readers = {
-            node: PartitionReader(
-                path / f"broker-{node}" / str(PARTITION), PARTITION, topic.dialect, _SETTINGS
-            )
-            for node in BROKERS
-        }
-        self.answers: dict[str, Future[RecordMetadata]] = {}
+        self.producer = self.producers[acks]
 
-    def send(self, name: str) -> None:
+    def send_next(self, name: str) -> None:
         """Send a message to the leader, and wait for no answer."""
         value = name.ljust(_SETTINGS.segment_bytes, ".") if name == TOO_LARGE else name
-        self.answers[name] = self.producer.send(ProducerRecord(PARTITION.topic, value=value))
-        self.producer.step()
-
-    def copy_all(self) -> None:
-        """Let the follower ask until it has all, and once more, so that the leader knows it."""
-        while self.cluster.replicate():
-            pass
-
-    def told(self, name: str) -> str:
-        """Return what the producer was told of a message."""
-        answer = self.answers[name]
-        if not answer.done():
-            return "nothing yet"
-        if answer.exception():
-            return "an error"
-        return "nothing" if self.acks == 0 else f"stored at {answer.result().offset}"
-
-    def copy(self, node: int) -> list[str]:
-        """Return the messages in the files of a broker."""
-        reader = self._readers[node]
-        return [(each.value or b"").decode() for each in reader.read(0, FETCH_BYTES)]
+        self.send(name, self.acks, value)
 
     def counts(self) -> dict[str, int]:
         """Return what became of the messages, as the leader's files have them in the end."""
@@ -124,12 +78,12 @@ def document(is_copied: bool = False) -> Document:
 
         tell("Before")
         for column in columns:
-            column.send("m0")
+            column.send_next("m0")
             column.copy_all()
             column.producer.flush()
         tell("Both copies have it")
         for column in columns:
-            column.send("m1")
+            column.send_next("m1")
             if is_copied:
                 column.cluster.replicate()
             column.cluster.crash(_OLD_LEADER)
@@ -139,7 +93,7 @@ def document(is_copied: bool = False) -> Document:
         kept = [column.copy(_NEW_LEADER).count("m1") for column in columns]
         tell("The new leader", down=_OLD_LEADER, kept=kept)
         for column in columns:
-            column.send("m2")
+            column.send_next("m2")
             column.producer.flush()
         ends = [len(column.copy(_NEW_LEADER)) - 1 for column in columns]
         tell("The next message", down=_OLD_LEADER, ends=ends)
@@ -155,7 +109,7 @@ def document(is_copied: bool = False) -> Document:
         ]
         tell("The old leader returns", cut=cut)
         for column in columns:
-            column.send(TOO_LARGE)
+            column.send_next(TOO_LARGE)
             column.producer.flush()
         tell("A message that is too large")
         counts = [column.counts() for column in columns]
