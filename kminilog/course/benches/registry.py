@@ -12,6 +12,7 @@ BENCHES = {
     "record": "kminilog.course.benches.message",
     "log": "kminilog.course.benches.log",
     "group": "kminilog.course.benches.group",
+    "cluster": "kminilog.course.benches.cluster",
 }
 
 
