@@ -67,10 +67,9 @@ def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
     different = [ByteRange(_FILE, at, at + 1) for at, byte in enumerate(now) if byte != data[at]]
     named = _marked(outcome, message_fields(_FILE, dialect, 0, now), now)
     values: dict[str, Value] = {
-        "decode": words_of(outcome, len(now)),
         "crc in the message": now[SIZE_END:CRC_END].hex(),
         "crc of its bytes": f"{checksum(now):08x}",
-        "the next message begins at byte": next_position(now),
+        "next message at byte": next_position(now),
     }
     recording = Recording("record", BENCH.title)
     recording.file(_FILE, now, named)
