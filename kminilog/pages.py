@@ -17,7 +17,7 @@ from anywhere else. Source: ours.
 import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 Item = TypeVar("Item")
+_SHORT_TEXT = 100
 
 PAGE_BYTES = 400_000
 """How long a page should be, at most."""
@@ -169,11 +170,21 @@ def _environment() -> "Environment":
 
 def _visible(value: object) -> str:
     """Return a value as text without tricks; in markup, ends of lines are none."""
+    if type(value) in (str, int) and len(text := str(value)) <= _SHORT_TEXT:
+        return _escaped(text)
     from markupsafe import Markup
 
     if isinstance(value, Markup):
         return Markup("\n".join(map(printable, str(value).split("\n"))))
     return printable(value)
+
+
+@lru_cache(maxsize=10_000)
+def _escaped(text: str) -> "Markup":
+    """Return a short text as markup; a page has most of them often, as the numbers of a picture."""
+    from markupsafe import escape
+
+    return escape(printable(text))
 
 
 def _code(words: str) -> "Markup":

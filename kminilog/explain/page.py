@@ -31,6 +31,7 @@ from kminilog.pages import PAGE_BYTES, framed, is_too_long, render
 INDEX_PAGE = "index.html"
 _HEX_BYTES = re.compile("[0-9a-f]{2}( [0-9a-f]{2})*")
 _WIDTH_BESIDE = 600  # of pictures
+_SHOWN_BYTES = 256  # of a file, on a bench
 _KEYS = (
     ("→ ←", "next step, step before"),
     ("Space PageDown", "the answer to a question that waits, else the next step; PageUp: back"),
@@ -86,6 +87,15 @@ class BytesTable(NamedTuple):
     rows: list[FieldRow]
 
 
+class _HexField(NamedTuple):
+    """A field with the bytes of it that are shown: place, hex, words for it, if it is in focus."""
+
+    name: str
+    kind: str
+    start: int
+    cells: list[tuple[int, str, str, bool]]
+
+
 class Listed(NamedTuple):
     """A step-through in the list: its page is `<name>.html`."""
 
@@ -134,19 +144,46 @@ def render_page(
 
 
 def render_last_step(document: Document) -> str:
-    """Return the last step alone, for a page that has the style sheets: its bytes are buttons."""
+    """Return the last step alone, for a page that has the style sheets: its bytes are buttons.
+
+    If some are in focus, files that have none of them are only in the picture.
+    """
     *others, step = document.steps
     picture = step.state.picture
     rows = _rows_drawn(picture)
     drawing = picture and drawn(picture, WIDTH)
+    focused = {focus.file for focus in step.focus}
     return render(
         "bench_answer.html",
         one=_StepView(1, step, "", drawing, rows, set(), False, [], False),
         before=(others or [step])[-1],
-        files=[file for file in document.files if file.name in step.state.ends],
-        fields=document.fields,
-        focus={(file, at) for file, start, end in step.focus for at in range(start, end)},
+        files=[
+            (file.name, step.state.ends[file.name] - file.start, _hex_fields(document, file, step))
+            for file in document.files
+            if file.name in step.state.ends and (not focused or file.name in focused)
+        ],
     )
+
+
+def _hex_fields(document: Document, file: File, step: Step) -> list[_HexField]:
+    """Return the fields of a file from the first one in focus on; all, if they are not too many."""
+    end = step.state.ends[file.name]
+    fields = [one for one in document.fields if one.file == file.name and one.start < end]
+    focus = {at for name, *both in step.focus if name == file.name for at in range(*both)}
+    if end - file.start > _SHOWN_BYTES and focus:
+        fields = [one for one in fields if one.end > min(focus)]
+    room, shown = _SHOWN_BYTES, []
+    for one in fields:
+        stop = min(one.end, end, one.start + room)
+        data = file.data[one.start - file.start : stop - file.start]
+        cells = [
+            (at, f"{byte:02x}", f"byte {at}, {one.name}, hex {byte:02x}", at in focus)
+            for at, byte in enumerate(data, one.start)
+        ]
+        room -= len(cells)
+        if cells:
+            shown.append(_HexField(one.name, one.kind, one.start, cells))
+    return shown
 
 
 def render_index(listed: Sequence[Listed]) -> str:

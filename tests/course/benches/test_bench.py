@@ -1,10 +1,13 @@
 """What every bench does with its form and its acts."""
 
+import re
+
 import pytest
 
 from kminilog.course.benches.bench import Bench, BenchAct, BenchField
 from kminilog.course.benches.registry import BENCHES, bench_of
-from kminilog.explain.document import Cost, Document, State, Step
+from kminilog.explain.document import ByteRange, Cost, Document, Field, File, State, Step
+from kminilog.explain.page import render_last_step
 
 
 def told(fields, acts):
@@ -57,3 +60,20 @@ def test_every_bench_begins_with_a_document(name):
 def test_unknown_bench_is_told():
     with pytest.raises(ValueError, match="'nothing' is no bench"):
         bench_of("nothing")
+
+
+def test_bytes_in_focus_are_shown_and_no_more_than_fit():
+    data = bytes(1000)
+    fields = tuple(Field("f", at, at + 100, "value", "value", None) for at in range(0, 1000, 100))
+    files = (File("f", data, 0, 1000), File("other", b"o", 0, 1))
+    fields += (Field("other", 0, 1, "value", "value", None),)
+
+    def shown(*focus):
+        state = State({"f": 1000, "other": 1}, {}, ())
+        step = Step("", None, focus, state, Cost())
+        return re.findall(
+            r'data-at="(\d+)"', render_last_step(Document("", "", files, fields, (step,)))
+        )
+
+    assert [int(at) for at in shown()] == [*range(256), 0]
+    assert [int(at) for at in shown(ByteRange("f", 730, 740))] == [*range(700, 956)]
