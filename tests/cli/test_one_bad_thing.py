@@ -276,7 +276,7 @@ def test_verify_finds_messages_of_no_topic(beside_orphans, tmp_path, topics):
     page = tmp_path / "page.html"
     run = beside_orphans("verify", *topics, "--report", page)
     assert (run.code, run.err) == (1, "")
-    assert "orphan-partition  error  1\n    orders-0: it holds messages, but there is no" in run.out
+    assert "orphan-partition  error  1\n    orders-0: it holds messages, but orders" in run.out
     assert "Put the settings file of its topic back" in page.read_text()
     (found,) = beside_orphans("verify", *topics, "--json").document["findings"]
     program, *words = shlex.split(found["samples"][0]["command"])

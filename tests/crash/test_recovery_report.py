@@ -146,7 +146,7 @@ def test_open_log_that_ends_below_the_recovery_point_warns_with_both_ends(tmp_pa
     with log.open() as writer:
         (said,) = writer.warnings[:1]
         ends = (len(MESSAGES) - gone, len(MESSAGES))
-        assert "valid only up to offset {}, but up to {} it was on the disk".format(*ends) in said
+        assert "valid up to offset {} only, but its recovery point is {}".format(*ends) in said
     assert_works(log, MESSAGES[:-gone])
 
 

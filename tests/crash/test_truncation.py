@@ -49,7 +49,7 @@ def assert_cut(log: SmallLog, name: str, size: int, survivors: int, has_checkpoi
         assert contents(partition.reader.read(0, 10**6)) == log.messages[:survivors]
         said = "\n".join(writer.warnings)
     assert ("torn-tail" in said) == bool(torn)
-    lost = f"valid only up to offset {survivors}, but up to {len(log.messages)} it was on the disk"
+    lost = f"valid up to offset {survivors} only, but its recovery point is {len(log.messages)}"
     assert (lost in said) == has_checkpoint
     kept = [path.read_bytes() for path in log.directory.glob("*.cut")]
     assert kept == ([torn] if torn else [])

@@ -385,7 +385,7 @@ def test_messages_behind_the_end_are_no_finding_but_counted_as_of_nobody(path):
     forger.write()
     assert verified(path) == []
     unchecked = verify_storage(LogDir(path)).unchecked
-    (found,) = [one for one in unchecked if "no other writer" in one.why]
+    (found,) = [one for one in unchecked if "no other recorded writer" in one.why]
     assert found.where == f"{TOPIC}-{DAMAGED}"
     assert found.why.startswith("1 message (")
 

@@ -456,7 +456,7 @@ def test_messages_of_a_manifest_that_contradicts_itself_are_not_counted(scene):
     edit(scene, "second", lambda m: m["partitions"][0].update(next_offset=0))
     report = scene.verified()
     assert [(kind, partition) for kind, partition, _ in found(report)] == [("manifest-mismatch", 0)]
-    assert "no other writer" not in " ".join(not_checked(report, "jobs"))
+    assert "no other recorded writer" not in " ".join(not_checked(report, "jobs"))
     shutil.rmtree(scene.path / "orders-0")
     kinds = {kind for kind, _, _ in found(scene.verified())}
     assert kinds == {"manifest-mismatch", "lost-partition"}

@@ -301,7 +301,7 @@ def test_verify_finds_directories_of_no_topic(log_dir):
     assert whole.to_json()["findings"][0]["class"] == "orphan-partition"
     (first, _) = whole.tally.findings()
     assert first.detail == (
-        "it holds messages, but there is no orders.json; put that back, or move this away"
+        "it holds messages, but orders.json is missing; put that file back, or move this away"
     )
     named = verify_storage(log_dir, ["orders"])
     assert (named.scope["topics"], named.tally.findings()) == ([], whole.tally.findings())
@@ -317,5 +317,5 @@ def test_verify_finds_partitions_above_those_of_their_topic(log_dir):
     for topics in (), ("orders",):
         (found,) = verify_storage(log_dir, topics).tally.findings()
         assert (found.kind, found.place) == ("orphan-partition", "orders-1")
-        assert "by orders.json the topic has 1 partition; mend that" in found.detail
+        assert "but orders.json says 1 partition; mend that file" in found.detail
     assert verify_storage(log_dir, ["empty"]).verdict == "ok"
