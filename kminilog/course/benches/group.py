@@ -12,6 +12,7 @@ with real members, but in memory and on a simulated clock. Source: S1 4; ours.
 
 import re
 from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 from kminilog.clock import ManualClock
@@ -34,14 +35,14 @@ MOST_MEMBERS, MOST_TOPICS, MOST_PARTITIONS = 12, 4, 16
 _FIRST_TOPIC = "orders"
 _NAME = re.compile("[A-Za-z0-9]{1,8}")
 _STYLES = ("value", "size", "key", "crc", "offset", "magic", "key-length", "entry")
-_SHOWN_ROWS = 8
+_SHOWN_ROWS = 12
 
 
 class Row(NamedTuple):
     """What one group is like after an act: who reads each partition, and who is silent.
 
     `reader_by_partition` has None for nobody. `silent` are the partitions of a member of which the
-    group hears nothing. `moved` counts those that have another reader than their last one.
+    group hears nothing. `moved` are those that have another reader than their last one.
     """
 
     act: str
@@ -49,7 +50,7 @@ class Row(NamedTuple):
     silent: frozenset[TopicPartition]
     state: str
     generation: int
-    moved: int
+    moved: frozenset[TopicPartition]
 
     @property
     def unread(self) -> int:
@@ -191,12 +192,12 @@ class _Played:
         }
         ids = {m.membership.member_id for n, m in self._awake() if m.membership}
         silent = {p: owner for p, owner in group.owners.items() if owner not in ids}
-        moved = [p for p, who in reading.items() if self._last_reader.get(p, who) != who]
+        moved = frozenset(p for p, who in reading.items() if self._last_reader.get(p, who) != who)
         self._last_reader |= reading
         every = [TopicPartition(t, n) for t, size in self._topics.items() for n in range(size)]
         readers = {partition: reading.get(partition, silent.get(partition)) for partition in every}
         is_silent = frozenset(silent.keys() - reading.keys())
-        self.rows.append(Row(act, readers, is_silent, group.state, group.generation, len(moved)))
+        self.rows.append(Row(act, readers, is_silent, group.state, group.generation, moved))
 
     def _awake(self) -> list[tuple[str, GroupMember]]:
         return [each for each in self._members.items() if each[0] not in self.asleep]
@@ -212,6 +213,8 @@ def document(given: Mapping[str, str], acts: Sequence[str]) -> Document:
     words = ["An empty group"]
     for act in acts:
         words = act_words(act)
+        if words[0] == "join" and not words[1]:
+            words[1] = next(name for name in ascii_uppercase if name not in groups[0].names)
         _check(groups[0], topics, *words)
         if words[0] == "topic":
             topics[words[1]] = int(words[2])
@@ -221,11 +224,10 @@ def document(given: Mapping[str, str], acts: Sequence[str]) -> Document:
     lasts = {group.strategy: group.rows[-1] for group in groups if group.rows}
     told.tell(
         words[0],
-        values=_values(lasts),
-        tables=[_table(groups)] if lasts else [],
+        tables=[_now(lasts), _moves(groups)] if lasts else [],
         picture=_picture(groups, topics),
         member=words[1] if len(words) > 1 else "",
-        lasts=lasts,
+        moved={name: len(row.moved) for name, row in lasts.items()},
         is_preparing=any(last.state == PREPARING for last in lasts.values()),
         is_empty=any(last.state == EMPTY for last in lasts.values()),
         is_refused=groups[0].is_refused,
@@ -266,19 +268,16 @@ def _check(group: _Played, topics: Mapping[str, int], act: str, *words: str) -> 
         raise ValueError(f"{act}: member {name} {state}")
 
 
-def _values(lasts: Mapping[str, Row]) -> dict[str, Value]:
-    values: dict[str, Value] = {}
-    for strategy, row in lasts.items():
-        values[f"{strategy}: state"] = row.state
-        values[f"{strategy}: generation"] = row.generation
-        values[f"{strategy}: partitions that nobody reads"] = row.unread
-    return values
+def _now(lasts: Mapping[str, Row]) -> Table:
+    """Return the state of each group."""
+    rows = [(name, row.state, row.generation, row.unread) for name, row in lasts.items()]
+    return Table("The group now", ("assignor", "state", "generation", "unread"), tuple(rows))
 
 
-def _table(groups: Sequence[_Played]) -> Table:
+def _moves(groups: Sequence[_Played]) -> Table:
     """Return how many partitions each act has moved with each assignor, and the sums."""
     acts = [row.act for row in groups[0].rows]
-    moved = [[row.moved for row in group.rows] for group in groups]
+    moved = [[len(row.moved) for row in group.rows] for group in groups]
     rows: list[tuple[Value, ...]] = list(zip(acts, *moved, strict=True))[-_SHOWN_ROWS:]
     rows.append(("in all", *map(sum, moved)))
     columns = ("act", *(group.strategy for group in groups))
@@ -292,7 +291,7 @@ def _picture(groups: Sequence[_Played], topics: Mapping[str, int]) -> Picture:
         heads.append(Bar(end, end + size, topic, "", topic))
         end += size
     first = {bar.label: bar.start for bar in heads}
-    lanes = []
+    lanes, shown = [], _SHOWN_ROWS // len(groups)
     for group in groups:
         lanes.append(PictureLane(group.strategy, 0, end, tuple(heads)))
         names = dict.fromkeys(
@@ -302,17 +301,18 @@ def _picture(groups: Sequence[_Played], topics: Mapping[str, int]) -> Picture:
             if who
         )
         styles = {name: _STYLES[n % len(_STYLES)] for n, name in enumerate(names)}
-        for number, row in list(enumerate(group.rows, start=1))[-_SHOWN_ROWS:]:
+        for number, row in list(enumerate(group.rows, start=1))[-shown:]:
             bars = []
             for partition, who in row.reader_by_partition.items():
                 at = first[partition.topic] + partition.partition
                 style = styles[who.partition("-")[0]] if who else "free"
                 if partition in row.silent:
                     style = "lost"
+                if partition in row.moved:
+                    style += " here"
                 bars.append(Bar(at, at + 1, who or "", style, f"{number} {partition}"))
-            note = f"{row.moved} moved" if row.moved else ""
-            lanes.append(PictureLane(f"{number} {row.act}", 0, end, tuple(bars), note))
-    title = "Who reads which partition after each act; dashed: nobody; red: its reader is silent"
+            lanes.append(PictureLane(f"{number} {row.act}", 0, end, tuple(bars)))
+    title = "Who reads which partition after each act; dashed: nobody; red: silent; framed: moved"
     return Picture(title, tuple(lanes))
 
 
@@ -326,7 +326,14 @@ BENCH = Bench(
         BenchField("partitions", f"Partitions of {_FIRST_TOPIC}", "6"),
     ),
     (
-        BenchAct("join", "Add", (*_MEMBER, BenchField("topics", "Its topics", _FIRST_TOPIC))),
+        BenchAct(
+            "join",
+            "Add",
+            (
+                BenchField("member", "Member (empty: the next letter)"),
+                BenchField("topics", "Its topics", _FIRST_TOPIC),
+            ),
+        ),
         BenchAct("leave", "Let it leave", _MEMBER),
         BenchAct("kill", "Kill", _MEMBER),
         BenchAct("sleep", "Let it sleep", _MEMBER),

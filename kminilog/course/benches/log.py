@@ -6,8 +6,8 @@
     crash 58           of the last `.log`, only the first 58 bytes are on the disk
     recover            what is kept, and why
 
-A real log in a temporary directory does all acts anew. The document has the last one only, and the
-bytes of the last segments. Source: S1 5.1 to 5.3; ours.
+A real log in a temporary directory does all acts anew. The document has the last one only; its
+picture shows the last segments, its bytes are those of the last one. Source: S1 5.1 to 5.3; ours.
 """
 
 import os
@@ -23,23 +23,34 @@ from kminilog.course.benches.bench import (
 )
 from kminilog.course.steps.temporary_partition import (
     PARTITION,
-    add_index,
-    add_log,
     entry_cell,
     listed_segments,
+    log_fields,
     message_ends,
     reader_of,
     segments_table,
     temporary_log,
 )
 from kminilog.errors import KMiniLogError
-from kminilog.explain.document import UNPARSED, Bar, ByteRange, Document, Field, PictureLane, Value
-from kminilog.explain.file_pictures import stacked
+from kminilog.explain.document import (
+    UNPARSED,
+    Bar,
+    ByteRange,
+    Document,
+    Field,
+    File,
+    Picture,
+    PictureLane,
+    Value,
+)
+from kminilog.explain.field_layout import index_fields
+from kminilog.explain.file_pictures import files_picture, stacked
 from kminilog.explain.find_offset import document as search_document
 from kminilog.explain.script import Script
-from kminilog.format.dialect import DIALECTS, DOCUMENTED
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, is_due
 from kminilog.format.message import encoded_bytes
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.partition.reader import PartitionReader
@@ -178,18 +189,23 @@ class _Played:
         """Return what the last act has to say, and the last segments."""
         if self.found:
             return self.found
-        log, reader = self.log, self.reader
-        segments = reader.segments()
-        for segment in segments[-_SHOWN_SEGMENTS:]:
-            add_index(self.told.recording, segment.index.path.name, segment.index.path.read_bytes())
-            data = segment.log_path.read_bytes()
-            add_log(self.told.recording, segment.log_path.name, log.dialect, data)
-        for name in self.side_files[-1:]:
-            data = (log.directory / name).read_bytes()
-            fields = [Field(name, 0, len(data), UNPARSED, UNPARSED, None)]
-            self.told.recording.file(name, data, fields)
-        if not self.has_crashed:
-            self.told.recording.way = _since_the_last_entry(log)
+        log, reader, recording = self.log, self.reader, self.told.recording
+        paths = [
+            path
+            for segment in reader.segments()[-_SHOWN_SEGMENTS:]
+            for path in (segment.index.path, segment.log_path)
+        ]
+        paths += [log.directory / name for name in self.side_files[-1:]]
+        files = [File(path.name, path.read_bytes(), 0, path.stat().st_size) for path in paths]
+        fields = [field for file in files for field in _fields_of(file, log.dialect)]
+        ends = {file.name: file.size_bytes for file in files}
+        picture = files_picture(files, fields, ends, self.focus)
+        if picture and not self.has_crashed:
+            picture = stacked(Picture("", (_since_the_last_entry(log),)), picture)
+        last_segment = reader.segments()[-1].name
+        for file in files:
+            if file.name.startswith(last_segment):  # the bytes of more would fill the page
+                recording.file(file.name, file.data, [f for f in fields if f.file == file.name])
         rows = listed_segments(reader)
         shown = rows[-_SHOWN_ROWS:]
         title = "Segments" if shown == rows else f"Segments, {len(shown)} of {len(rows)}"
@@ -198,8 +214,17 @@ class _Played:
             focus=self.focus,
             values={"log end offset": reader.log_end_offset, **self.values},
             tables=[segments_table(title, shown)],
+            picture=picture,
         )
         return self.told.document()
+
+
+def _fields_of(file: File, dialect: Dialect) -> list[Field]:
+    if file.name.endswith(INDEX_SUFFIX):
+        return index_fields(file.name, file.data)
+    if file.name.endswith(LOG_SUFFIX):
+        return log_fields(file.name, dialect, file.data)
+    return [Field(file.name, 0, len(file.data), UNPARSED, UNPARSED, None)]
 
 
 def _since_the_last_entry(log: PartitionLog) -> PictureLane:

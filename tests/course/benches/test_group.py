@@ -76,15 +76,15 @@ def test_group_bench_has_the_readers_of_the_demo(assignor):
         found = ["-" if style in ("lost", "free") else label for label, style in row]
         expected = [who or "-" for who in seconds[second]["reader_by_partition"].values()]
         assert found == expected, acts[:number]
-        generation = document.final.values[f"{assignor}: generation"]
-        assert generation == seconds[second]["generation"], acts[:number]
+        now = document.final.tables[0].rows[0]
+        assert now[:3] == (assignor, "Stable", seconds[second]["generation"]), acts[:number]
 
 
 def test_group_bench_stands_still_while_the_group_waits_for_a_silent_member():
     acts = ["join A orders", "join B orders", "kill A", "join D orders"]
     document = played(BENCH, *acts)
     assert row_of(document, "range") == [("A", "lost")] * 3 + [("", "free")] * 3
-    assert document.final.values["range: state"] == "PreparingRebalance"
+    assert document.final.tables[0].rows[0] == ("range", "PreparingRebalance", 2, 6)
     assert "has not heard A" in document.steps[-1].say
     document = played(BENCH, *acts, "wait")
     assert readers(document, "range") == "BBBDDD"
@@ -96,10 +96,16 @@ def test_group_bench_says_if_a_member_that_wakes_was_removed():
     assert "joins as a new member" in played(BENCH, *acts, "wait", "wake A").steps[-1].say
 
 
+def test_group_bench_names_a_member_by_the_next_letter():
+    document = played(BENCH, *["join '' orders"] * 3, "kill B", "join '' orders", "wait")
+    assert [row[0] for row in document.final.tables[1].rows[:3]] == ["join A", "join B", "join C"]
+    assert readers(document, "range") == "AABBCC"
+
+
 def test_group_bench_counts_what_moved_with_each_assignor():
     acts = ["join A orders", "join B orders", "join C orders", "leave A"]
     document = played(BENCH, *acts, assignor="roundrobin", beside="sticky")
-    (table,) = document.final.tables
+    _, table = document.final.tables
     assert table.columns == ("act", "roundrobin", "sticky")
     assert [row[0] for row in table.rows] == ["join A", "join B", "join C", "leave A", "in all"]
     assert table.rows[-2] == ("leave A", 4, 2)
