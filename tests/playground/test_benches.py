@@ -237,6 +237,11 @@ WATCH = """() => {
 }"""
 
 
+def tell_times(name, times):
+    least, median, most = (f"{of(times):.0f}" for of in (min, statistics.median, max))
+    print(f"\n{name}: {median} ms median of {len(times)}, from {least} to {most}")
+
+
 @pytest.mark.parametrize("field", ["murmur2 [name=key]", "record [name=value]"])
 def test_picture_follows_each_key_and_its_time_is_told(page, field):
     name = field.split()[0]
@@ -248,5 +253,19 @@ def test_picture_follows_each_key_and_its_time_is_told(page, field):
         page.keyboard.press("k")
         wait_until(page, f"times.length > {number}")
     times = page.evaluate("times")
-    print(f"\n{name}: {statistics.median(times):.0f} ms median, {max(times):.0f} ms max of 30")
+    tell_times(name, times)
     assert len(times) == 30
+
+
+def test_log_of_50_messages_follows_each_append_and_its_time_is_told(page):
+    go(page, "log?" + "&".join(f"act=append+k{number}+v{number}" for number in range(49)))
+    wait_until(page, "document.querySelectorAll('#acts li').length === 49")
+    page.evaluate(WATCH)
+    for number in range(10):
+        page.fill("#bench-log [data-act=append] [name=key]", f"k{number}")
+        page.fill("#bench-log [data-act=append] [name=value]", "value")
+        page.keyboard.press("Enter")
+        wait_until(page, f"times.length > {2 * number}")
+        page.click("#undo")
+        wait_until(page, f"times.length > {2 * number + 1}")
+    tell_times("log of 50 messages", page.evaluate("times")[::2])
