@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 
 let done;
 globalThis.self = globalThis;
-globalThis.postMessage = (message) => done(message);
+globalThis.postMessage = (message) => message.loaded || done(message);
 globalThis.fetch = async (url) => new Response(await readFile(url));
 await import(pathToFileURL(process.argv[2]).href);
 for await (const line of createInterface({ input: process.stdin })) {
