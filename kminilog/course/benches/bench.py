@@ -10,6 +10,7 @@ The last step of the document is what is shown. Source: ours.
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kminilog.explain.document import Document
@@ -71,14 +72,15 @@ class Bench(NamedTuple):
             raise ValueError(f"{act!r} is no act of this bench; its acts: {acts or 'none'}")
 
 
-def act_words(act: str) -> list[str]:
+@lru_cache(MAX_ACTS)  # the same acts are asked for again and again, each time one more
+def act_words(act: str) -> tuple[str, ...]:
     """Return the words of an act, as a shell reads them: its name, then the values of its fields.
 
     >>> act_words("append k1 'red apple'")
-    ['append', 'k1', 'red apple']
+    ('append', 'k1', 'red apple')
     """
     try:
-        return shlex.split(act)
+        return tuple(shlex.split(act))
     except ValueError as fault:
         raise ValueError(f"{act!r}: {fault}") from None
 

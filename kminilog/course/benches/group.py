@@ -212,7 +212,7 @@ def document(given: Mapping[str, str], acts: Sequence[str]) -> Document:
     groups = [_Played(name, topics) for name in names]
     words = ["An empty group"]
     for act in acts:
-        words = act_words(act)
+        words = [*act_words(act)]
         if words[0] == "join" and not words[1]:
             words[1] = next(name for name in ascii_uppercase if name not in groups[0].names)
         _check(groups[0], topics, *words)
