@@ -193,6 +193,48 @@ def test_bad_input_is_told_in_one_line(page, fragment, fault):
     assert page.text_content("#bench-fault") == ""
 
 
+BY_HAND = {
+    "log": [
+        ("Append", {"key": "k1", "value": "red apple"}, "append k1 'red apple'"),
+        ("Append", {"value": "pear"}, "append '' pear"),
+        ("Find", {"offset": "1"}, "find 1"),
+        ("Crash", {"byte": "40"}, "crash 40"),
+        ("Recover", {}, "recover"),
+    ],
+    "group": [
+        ("Add", {}, "join '' orders"),
+        ("Add", {"member": "B"}, "join B orders"),
+        ("Kill", {"member": "A"}, "kill A"),
+        ("Wait", {}, "wait"),
+    ],
+    "cluster": [
+        ("Send", {"acks": "1"}, "send 1"),
+        ("Crash", {"broker": "0"}, "crash 0"),
+        ("Start", {"broker": "0"}, "start 0"),
+        ("Let followers copy", {}, "copy"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_bench_played_by_hand_answers_as_on_the_machine(page, name):
+    go(page, f"{name}?")
+    done = []
+    for label, fields, act in BY_HAND[name]:
+        button = page.locator(f"#bench-{name} .act button", has_text=label).first
+        form = button.locator("xpath=ancestor::form")
+        for field, value in fields.items():
+            place = form.locator(f"[name={field}]")
+            is_list = place.evaluate("(each) => each.matches('select')")
+            place.select_option(value) if is_list else place.fill(value)
+        button.click()
+        done.append(act)
+        said(page, bench_of(name).answer({}, done).steps[-1].say)
+        assert acts(page) == done
+    page.click("#undo")
+    said(page, bench_of(name).answer({}, done[:-1]).steps[-1].say)
+
+
 def test_link_to_the_form_of_a_step_through_chooses_it(page):
     go(page, "step?scene=torn-tail")
     page.wait_for_selector("#scene-torn-tail input", state="visible")
