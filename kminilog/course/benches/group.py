@@ -278,7 +278,7 @@ def _moves(groups: Sequence[_Played]) -> Table:
     """Return how many partitions each act has moved with each assignor, and the sums."""
     acts = [row.act for row in groups[0].rows]
     moved = [[len(row.moved) for row in group.rows] for group in groups]
-    rows: list[tuple[Value, ...]] = list(zip(acts, *moved, strict=True))[-_SHOWN_ROWS:]
+    rows: list[tuple[Value, ...]] = list(zip(acts, *moved, strict=True))[-_SHOWN_ROWS // 2 :]
     rows.append(("in all", *map(sum, moved)))
     columns = ("act", *(group.strategy for group in groups))
     return Table("Partitions that moved", columns, tuple(rows), (len(rows) - 2,))
