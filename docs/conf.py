@@ -68,7 +68,15 @@ _FRAME = """<figure class="step-through">
 <code>kminilog step {name}</code>.{own}</figcaption>
 </figure>"""
 _OWN = ' <a href="{playground}">Try it with your own</a>.'
-_BENCH_OF = {"flip": "record", **{name: name for name in BENCHES}}
+_BENCH_OF = {
+    **{name: name for name in BENCHES},
+    "flip": "record",
+    "append-roll": "log",
+    "torn-tail": "log",
+    "rebalance": "group",
+    "acks": "cluster",
+    "failover": "cluster",
+}
 _NEEDS_THREADS = "buffer-pool"  # which a browser does not have
 _OPEN = "Open the playground"
 # `make docs` writes the playground over it, if npm is there.

@@ -91,7 +91,7 @@ function show({ html, fault }) {
 const quoted = (word) => (/^[\w.:/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
 let isActDone = false; // and it began at a byte
 function act(event) {
-  const line = [event.target.dataset.act, ...[...new FormData(event.target).values()].map(quoted)].join(" ");
+  const line = [event.submitter.value, ...[...new FormData(event.target).values()].map(quoted)].join(" ");
   isActDone = Boolean(event.target.elements.hex);
   event.target.reset();
   go([...acts, line]);
@@ -127,7 +127,7 @@ $("copy").onclick = async () => {
 };
 for (const each of document.querySelectorAll(".act")) each.onsubmit = act;
 for (const each of document.querySelectorAll(".act [name=hex]")) {
-  each.oninput = () => { if (/^[0-9a-f]{2}$/i.test(each.value)) each.form.requestSubmit(); };
+  each.oninput = () => { if (/^[0-9a-f]{2}$/i.test(each.value)) each.form.requestSubmit(each.form.querySelector("button")); };
 }
 for (const each of document.querySelectorAll(".fields")) {
   each.oninput = () => { showNumbers(); keepAddress(); refresh(); };

@@ -11,6 +11,8 @@ The last step of the document is what is shown. Source: ours.
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from kminilog.explain.document import Document
@@ -47,6 +49,11 @@ class Bench(NamedTuple):
     fields: tuple[BenchField, ...]
     acts: tuple[BenchAct, ...]
     document: Callable[[Mapping[str, str], Sequence[str]], Document]
+
+    @property
+    def forms(self) -> list[tuple[tuple[BenchField, ...], list[BenchAct]]]:
+        """The acts: neighbours with the same fields share a form."""
+        return [(fields, [*same]) for fields, same in groupby(self.acts, attrgetter("fields"))]
 
     def answer(self, given: Mapping[str, str], acts: Sequence[str]) -> Document:
         """Return the document of a state; a field that is not given has its default.

@@ -86,8 +86,8 @@ BENCH = Bench(
     "murmur2",
     "A key and its partition",
     (
-        BenchField("key", "key", "TT0124"),
-        BenchField("partitions", "partitions", "15", slider_end=MOST_PARTITIONS),
+        BenchField("key", "Key", "TT0124"),
+        BenchField("partitions", "Partitions", "15", slider_end=MOST_PARTITIONS),
     ),
     (),
     document,

@@ -219,10 +219,10 @@ BENCH = Bench(
     "record",
     "A message, byte by byte",
     (
-        BenchField("key", "key (none if empty)", "alice"),
-        BenchField("value", "value", "book"),
-        BenchField("dialect", "dialect", "documented", tuple(DIALECTS)),
+        BenchField("key", "Key (empty: none)", "alice"),
+        BenchField("value", "Value", "book"),
+        BenchField("dialect", "Dialect", "documented", tuple(DIALECTS)),
     ),
-    (BenchAct("set", "Set", (BenchField("at", "byte"), BenchField("hex", "new, in hex"))),),
+    (BenchAct("set", "Set", (BenchField("at", "Byte"), BenchField("hex", "New, in hex"))),),
     document,
 )

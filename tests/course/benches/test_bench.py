@@ -77,3 +77,13 @@ def test_bytes_in_focus_are_shown_and_no_more_than_fit():
 
     assert [int(at) for at in shown()] == [*range(256), 0]
     assert [int(at) for at in shown(ByteRange("f", 730, 740))] == [*range(700, 956)]
+
+
+def test_neighbours_with_the_same_fields_share_a_form():
+    member = (BenchField("member", "Member"),)
+    acts = (
+        BenchAct("kill", "Kill", member),
+        BenchAct("wake", "Wake", member),
+        BenchAct("wait", "Wait"),
+    )
+    assert BENCH._replace(acts=acts).forms == [(member, [*acts[:2]]), ((), [acts[2]])]
