@@ -153,8 +153,8 @@ WRONG = [
     ("wide --offset 0", "--partition"),
     ("orders --config segment.bytes=9", "consumer.timeout.ms"),
     ("orders --config consumer.timeout.ms=x", "not a whole number"),
-    ("orders --group g --partition 0", "no --partition"),
-    ("orders --group g --offset 3", "no --offset N"),
+    ("orders --group g --partition 0", "leave out --partition"),
+    ("orders --group g --offset 3", "--offset N and --tail"),
     ("orders --group a/b", "illegal group id"),
     ("orders --group ''", "illegal group id"),
 ]

@@ -152,7 +152,7 @@ def command(
         raise click.UsageError("--since-last with --against needs --job: else all is compared")
     if is_reading_asked(**reading) and not against:
         raise click.UsageError(
-            "an option says how to read a source: name the source with --against"
+            "an option says how to read a source, but there is none: give --against"
         )
     checks: dict[str, Any] = {
         "partitioner": partitioner,

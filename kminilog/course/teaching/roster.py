@@ -263,7 +263,7 @@ def _namesakes(rows: Iterable[Mapping[str, str]]) -> set[str]:
 
 def _told_apart(student: str, id: str) -> str:
     if not id or "/" in id:
-        raise ValueError(f"several students are called {student}; {id!r} is the id of none of them")
+        raise ValueError(f"several students are called {student}; {id!r} is no id of one")
     return f"{student}_{id.removeprefix(_OF_MOODLE)}"
 
 

@@ -98,7 +98,7 @@ def test_roster_that_is_not_utf_8_says_how_to_save_it(encoding):
 def test_namesakes_need_an_id_in_each_row():
     text = "student,lab,id", "Jan,1,s1", "Jan,2,s1", "Jan,1,s2", "Ada,1,s3", "Ada,2,"
     assert roster(*text).students == ["Jan_s1", "Jan_s2", "Ada"]
-    for id, says in (("", "'' is no id"), ("s/3", "'s/3' is no id"), ("s2", "Jan_s2 stands there")):
+    for id, says in (("", "'' is no id"), ("s/3", "'s/3' is no id"), ("s2", "Jan_s2 is there")):
         with pytest.raises(RosterError, match=f"line 7: .*{says}"):
             roster(*text, f"Jan,1,{id}")
 
