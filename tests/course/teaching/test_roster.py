@@ -66,7 +66,7 @@ def test_names_are_equal_in_all_forms_of_unicode():
     assert composed != decomposed
     found = roster("student,lab", f"{composed},1", f"{decomposed},2")
     assert found.students == [composed]
-    with pytest.raises(RosterError, match="a second time for lab 1"):
+    with pytest.raises(RosterError, match="is there twice for lab 1"):
         roster("student,lab", f"{composed},1", f"{decomposed},1")
 
 
