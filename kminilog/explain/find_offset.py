@@ -261,6 +261,8 @@ def _tell_entries(told: Script, search: Search) -> None:
                 tables=[Table("Probes", probes_columns, tuple(probed), (len(probed) - 1,))],
                 picture=drawn(range(low, high), before, probe.slot),
                 probe=probe,
+                number=len(probed),
+                left=before,
                 sign=_sign(probe.value, relative),
                 relative=relative,
                 goes_right=goes_right,
