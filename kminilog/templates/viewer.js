@@ -59,6 +59,8 @@
     showBytes();
     if (places) move(places, evidence());
     done.value = current;
+    done.style.setProperty("--part", `${100 * (current - 1) / Math.max(sections.length - 1, 1)}%`);
+    done.setAttribute("aria-valuetext", `step ${current} of ${sections.length}`);
     place.textContent = `${current} / ${sections.length}`;
     if (hasAddress) place.href = `#step/${current}`;
     else place.removeAttribute("href");
@@ -78,7 +80,7 @@
     if (it.left < seen.left || it.right > seen.right) {
       box.scrollLeft += it.left - seen.left - Math.max(seen.width - it.width, 0) / 2;
     }
-    const heading = element.closest(".file")?.firstChild.offsetHeight || 0; // it stays, above the bytes
+    const heading = element.closest(".file, table")?.querySelector("h3, th").offsetHeight || 0; // it stays, above the rest
     if (it.top < seen.top + heading || it.bottom > seen.bottom) box.scrollTop += it.top - seen.top - heading - 8;
   }
 
@@ -133,6 +135,7 @@
     const { ends, values, tables } = isHidden ? { ends: {}, values: {}, tables: [] } : step.state;
     const names = Object.keys(ends);
     root.classList.toggle("has-bytes", names.length > 0);
+    root.classList.toggle("has-tables", tables.length > 0);
     root.classList.toggle("has-state", Object.keys(values).length + tables.length > 0);
     bytesPanel.querySelectorAll(".file").forEach((old) => old.remove());
     names.forEach((name) => {
@@ -152,10 +155,30 @@
     const first = firstByte();
     if (first) first.tabIndex = 0;
     inspect(null);
+    fit();
     const section = evidence();
     reveal(bytesPanel, bytesPanel.querySelector(".in-focus"));
     reveal(section.querySelector(".rest"), section.querySelector("tr.marked"));
     reveal(section.querySelector(".top .scroll"), section.querySelector(".f-here") || section.querySelector(".bar path"));
+  }
+
+  // In a wide window bytes and state have the room that is left: let their text grow until it fills it.
+  // A picture that would be small below its sentence stands beside it.
+  function fit() {
+    const picture = evidence().querySelector(".picture");
+    const top = picture?.closest(".top");
+    const scales = [true, false].map((isBeside) => {
+      top?.classList.toggle("is-beside", isBeside);
+      return picture?.getScreenCTM()?.a ?? 0;
+    });
+    top?.classList.toggle("is-beside", scales[0] > scales[1]);
+    for (const panel of [bytesPanel, evidence().querySelector(".rest")]) {
+      for (const zoom of [4, 3.5, 3, 2.5, 2, 1.75, 1.5, 1.25, 1]) {
+        panel.style.setProperty("--zoom", zoom);
+        panel.classList.toggle("grown", zoom > 1); // what has grown breaks no word
+        if (panel.scrollWidth <= panel.clientWidth && panel.scrollHeight <= panel.clientHeight) break;
+      }
+    }
   }
 
   function firstByte() {
@@ -430,7 +453,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
     if (target.classList && target.classList.contains("byte") && moveByte(target, event)) return;
-    if (target.tagName === "INPUT") {
+    if (target.tagName === "INPUT" && (target !== done || /^(Arrow|Page|Home|End)/.test(event.key))) {
       if (event.key === "Escape") target.blur();
       return;
     }
@@ -464,6 +487,20 @@
     document.getElementById(id).addEventListener("click", act);
   }
   document.getElementById("keys").addEventListener("click", () => help.showModal());
+  done.addEventListener("input", () => show(Number(done.value), false)); // while it is dragged
+  done.addEventListener("change", () => show(Number(done.value)));
+  // A swipe turns the page, but not where something scrolls sideways.
+  let touched = null;
+  document.addEventListener("touchstart", ({ touches: [{ screenX, screenY }, another], target }) => {
+    let box = target;
+    while (box && !box.matches("input, dialog") && box.scrollWidth <= box.clientWidth + 1) box = box.parentElement;
+    touched = another || box ? null : { screenX, screenY };
+  }, { passive: true });
+  document.addEventListener("touchend", ({ changedTouches: [{ screenX, screenY }] }) => {
+    const [right, down] = touched ? [screenX - touched.screenX, screenY - touched.screenY] : [0, 0];
+    if (Math.abs(right) > 60 && Math.abs(right) > 2 * Math.abs(down)) show(current - Math.sign(right));
+    touched = null;
+  });
   jump.max = sections.length;
   jump.addEventListener("change", () => { show(Math.round(jump.value) || current); jump.blur(); });
   // Where a picture is wider than its box, its title and the names of lanes stay in sight.
@@ -492,6 +529,7 @@
     if (data?.told === current && isWaiting(current)) choose(current, null, true);
     if (typeof data?.theme === "string") root.style.colorScheme = data.theme;
   });
+  window.addEventListener("resize", fit);
   window.addEventListener("hashchange", () => fromHash(false));
   const summary = make("p", "summary");
   if (quizzes.length) sections[sections.length - 1].querySelector(".say").after(summary);
