@@ -16,7 +16,7 @@ from anywhere else. Source: ours.
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -162,7 +162,7 @@ def _environment() -> "Environment":
     }
     found.filters |= {"sha256": _digest, "short": _short, "plain": _plain, "words": _words}
     found.filters["srcdoc"] = _srcdoc
-    for name in ("picture.css", "pages.css", "viewer.js", "beside.js"):
+    for name in ("picture.css", "pages.css", "icon.svg", "viewer.js", "beside.js"):
         content, *_ = loader.get_source(found, name)
         found.globals[name.replace(".", "_")] = Markup(content)
     return found
@@ -232,19 +232,29 @@ def _srcdoc(page: str) -> "Markup":
 
 
 def _plain(style: str) -> "Markup":
-    """Return a style sheet with its light colours in place of its variables, for any program.
+    """Return a style sheet with its colours in place of its variables, for any program.
 
-    A variable `--fill` becomes the fill itself, which shapes inherit.
+    The dark ones are for those who want it dark. A variable `--fill` becomes the fill itself, which
+    shapes inherit.
 
     >>> print(_plain(":root { --ink: light-dark(#111, #eee); } .f { --fill: var(--ink); }"))
      .f { fill: #111; }
+    @media (prefers-color-scheme: dark) {
+     .f { fill: #eee; }
+    }
     """
     from markupsafe import Markup
 
-    light = dict(re.findall(r"(--[\w-]+): light-dark\((#\w+),", style))
+    colours = re.findall(r"(--[\w-]+): light-dark\((#\w+), (#\w+)\)", style)
+    light, dark = ({name: both[n] for name, *both in colours} for n in range(2))
     rules = re.sub(r"/\*.*?\*/|(@media print \{ )?:root \{.*?\}( \})?", "", style, flags=re.DOTALL)
     rules = rules.replace("var(--fill)", "inherit").replace("--fill:", "fill:")
-    return Markup(re.sub(r"var\((--[\w-]+)\)", lambda found: light[found[1]], rules))
+
+    def coloured(colours: Mapping[str, str]) -> str:
+        return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
+
+    dark_rules = f"@media (prefers-color-scheme: dark) {{\n{coloured(dark)}\n}}"
+    return Markup(f"{coloured(light)}\n{dark_rules}")
 
 
 def _digest(content: str) -> str:

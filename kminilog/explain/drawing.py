@@ -8,10 +8,11 @@
     └────┴────┴──┴─────┘
     00000000000000368769.log                     1687 bytes
 
-Names of lanes stand above them, or on the left if all are short and none is a file. A label that
-does not fit into its bar stands below the lane, where there is room; else the bar has it as a
-tooltip only. Where this happens is computed here, what a shape looks like stands in picture.svg and
-picture.css. Source: ours.
+Names of lanes stand above them, or on the left if all are short and none is a file. Name and note
+of a lane at which arrows end stand below it, where no arrow crosses them. A label that does not fit
+into its bar stands below the lane, where there is room; else the bar has it as a tooltip only.
+Where this happens is computed here, what a shape looks like stands in picture.svg and picture.css.
+Source: ours.
 """
 
 from collections.abc import Sequence
@@ -21,11 +22,10 @@ from kminilog.explain.document import Bar, Picture, PictureLane
 from kminilog.pages import render
 
 WIDTH = 1000
-_EDGE, _GAP = 8, 14
+_EDGE, _GAP = 8, 10
 _BAR_HEIGHT, _LINE = 30, 18
 _CHARACTER, _SMALL = 8.7, 7.5  # how wide one is, at most: in a label, and in one below
 _LABEL_GAP, _LABEL_LINES = 6, 2
-_SHORT_NAME = 18
 _LEAST_WIDTH = 3.0  # of a bar: so that it can be seen
 _TOLD_BARS = 12
 _ROLES = {"here": "here", "seen": "passed", "free": "free", "lost": "damaged"}
@@ -109,16 +109,17 @@ def drawn(picture: Picture, width: int = WIDTH) -> Drawing:
         _arrow(lanes[one.from_lane], one.from_at, lanes[one.to_lane], one.to_at)
         for one in picture.arrows
     ]
-    title = _cut(picture.title, width - 2 * _EDGE)
+    title = _cut(picture.title, (width - 2 * _EDGE) * _CHARACTER / _SMALL)  # its letters are narrow
     return Drawing(title, described(picture), lanes, arrows, height, width)
 
 
-def svg(picture: Picture, title: str = "") -> str:
-    """Return the picture as a file of its own, with its style in it, in light colours.
+def svg(picture: Picture, title: str = "", width: int = WIDTH) -> str:
+    """Return the picture as a file of its own, so wide, with its style in it.
 
     `title` is what the file says it is; by default the title of the picture.
     """
-    return render("picture.svg", drawing=drawn(picture), alone=title or picture.title, answers=())
+    drawing = drawn(picture, width)
+    return render("picture.svg", drawing=drawing, alone=title or picture.title, answers=())
 
 
 def described(picture: Picture) -> str:
@@ -147,22 +148,29 @@ def _told_bar(bar: Bar) -> str:
 def _placed(picture: Picture, width: int) -> tuple[list[PlacedLane], float]:
     """Return the lanes with their places, and the height of the picture."""
     names = [lane.name for lane in picture.lanes]
-    is_beside = all(len(lane.name) <= _SHORT_NAME and not lane.file for lane in picture.lanes)
-    left = _EDGE + (max(map(len, names), default=0) * _CHARACTER + 10 if is_beside else 0)
+    widest = max(map(len, names), default=0) * _CHARACTER
+    is_beside = widest <= width / 4 and not any(lane.file for lane in picture.lanes)
+    left = _EDGE + (widest + 10 if is_beside else 0)
     y = bottom = float(_EDGE + _LINE)  # below the title
     found: list[PlacedLane] = []
+    ends = [sorted((one.from_lane, one.to_lane)) for one in picture.arrows]
+    below = {low for _, low in ends} - {high for high, _ in ends}
     for number, lane in enumerate(picture.lanes):
-        top = y + (_LINE if lane.note or not is_beside else 0)
-        name_y = top + _BAR_HEIGHT / 2 + 5 if is_beside else y + _LINE - 5
+        has_words = bool(lane.note) or not is_beside
+        top = y + (_LINE if has_words and number not in below else 0)
         note = _cut(lane.note, width - 2 * left)
         name = _cut(lane.name, width - 2 * _EDGE - len(note) * _CHARACTER)
-        places = _EDGE, name_y, y + _LINE - 5, left, top, width - _EDGE - left
+        places = _EDGE, 0.0, 0.0, left, top, width - _EDGE - left
         placed = PlacedLane(lane, name, note, *places, [], top)
         bars = [_placed_bar(placed, bar) for bar in lane.bars]
         labels = _labels(bars, width - _EDGE)
         bottom = max([top + _BAR_HEIGHT, *(label.y + 4 for label in labels.values())])
+        if has_words and number in below:
+            bottom += _LINE
+        note_y = bottom - 3 if number in below else y + _LINE - 5
+        name_y = top + _BAR_HEIGHT / 2 + 5 if is_beside else note_y
         pairs = [(bar, labels.get(slot)) for slot, bar in enumerate(bars)]
-        found.append(placed._replace(bars=pairs, bottom=bottom))
+        found.append(placed._replace(name_y=name_y, note_y=note_y, bars=pairs, bottom=bottom))
         y = bottom + _gap(picture, number)
     return found, bottom + _EDGE
 
@@ -176,7 +184,7 @@ def _cut(text: str, room: float) -> str:
 def _gap(picture: Picture, number: int) -> int:
     """Return the room below a lane: more where arrows leave it for the next."""
     ends = [sorted((one.from_lane, one.to_lane)) for one in picture.arrows]
-    return _GAP + 26 * any(low <= number < high for low, high in ends)
+    return _GAP + 22 * any(low <= number < high for low, high in ends)
 
 
 def _placed_bar(lane: PlacedLane, bar: Bar) -> PlacedBar:

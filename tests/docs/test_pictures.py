@@ -16,6 +16,7 @@ from kminilog.explain.file_pictures import stacked
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "pictures"
+WIDTH = 600  # so that letters can be read on a phone
 # File name, the words of the step-through, its steps; the pictures of several are stacked.
 DRAWN = {
     "record.svg": ("record", (3,)),
@@ -45,7 +46,7 @@ def drawn(name: str) -> str:
     (scene, *arguments), numbers = DRAWN[name][0].split(), DRAWN[name][1]
     document = scene_command(scene).document(arguments)
     pictures = [picture_of(document, number) for number in numbers]
-    return svg(reduce(stacked, pictures)._replace(title=document.title))
+    return svg(reduce(stacked, pictures)._replace(title=document.title), width=WIDTH)
 
 
 def picture_of(document: Document, number: int) -> Picture:
