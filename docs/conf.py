@@ -7,6 +7,7 @@ So is a page in the place of the playground, which `make playground` writes.
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import quote
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -14,6 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from kminilog.cli.step.command import scene_command, write_pages
 from kminilog.course.benches.registry import BENCHES
+from kminilog.explain.drawing import svg
 from kminilog.format.names import TopicPartition
 
 sys.path.insert(0, str(Path(__file__).parent))  # the directives beside this file
@@ -57,13 +59,14 @@ html_theme = "furo"
 html_title = f"{project} {version}"
 html_copy_source = False
 html_static_path = ["_static"]
-html_favicon = "_static/favicon.svg"
+html_favicon = "../kminilog/templates/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_extra_path = ["trace-1.schema.json", "lab-check-1.schema.json"]
 
 _FRAME = """<figure class="step-through">
 <iframe src="{page}" title="{title}" loading="lazy" allowfullscreen></iframe>
+<img class="on-paper" src="data:image/svg+xml,{picture}" alt="">
 <figcaption>{title} <a href="{page}">Open it alone</a>, or type
 <code>kminilog step {name}</code>.{own}</figcaption>
 </figure>"""
@@ -112,8 +115,10 @@ class StepThrough(SphinxDirective):
         page = f"{up}step-throughs/{name}.html#step/{number}"
         playground = f"{up}playground/#{_BENCH_OF.get(name, f'step?scene={name}')}"
         own = "" if name == _NEEDS_THREADS else _OWN.format(playground=playground)
+        step = scene_command(name).document().steps[int(number if self.arguments[1:] else 0) - 1]
+        picture = quote(svg(step.state.picture)) if step.state.picture else ""
         title = scene_command(name).short_help
-        html = _FRAME.format(name=name, page=page, title=title, own=own)
+        html = _FRAME.format(name=name, page=page, title=title, picture=picture, own=own)
         return [nodes.raw("", html, format="html")]
 
 
