@@ -162,7 +162,8 @@
     reveal(section.querySelector(".top .scroll"), section.querySelector(".f-here") || section.querySelector(".bar path"));
   }
 
-  // In a wide window bytes and state have the room that is left: let their text grow until it fills it.
+  // In a wide window bytes and state have the room that is left: let their text grow until it fills it,
+  // or shrink a little if all of it is to be seen then.
   // A picture that would be small below its sentence stands beside it.
   function fit() {
     const picture = evidence().querySelector(".picture");
@@ -173,7 +174,7 @@
     });
     top?.classList.toggle("is-beside", scales[0] > scales[1]);
     for (const panel of [bytesPanel, evidence().querySelector(".rest")]) {
-      for (const zoom of [4, 3.5, 3, 2.5, 2, 1.75, 1.5, 1.25, 1]) {
+      for (const zoom of [4, 3.5, 3, 2.5, 2, 1.75, 1.5, 1.25, 1, 0.85, 1]) {
         panel.style.setProperty("--zoom", zoom);
         panel.classList.toggle("grown", zoom > 1); // what has grown breaks no word
         if (panel.scrollWidth <= panel.clientWidth && panel.scrollHeight <= panel.clientHeight) break;
