@@ -167,7 +167,7 @@ def _placed(picture: Picture, width: int) -> tuple[list[PlacedLane], float]:
         bottom = max([top + _BAR_HEIGHT, *(label.y + 4 for label in labels.values())])
         if has_words and number in below:
             bottom += _LINE
-        note_y = bottom - 3 if number in below else y + _LINE - 5
+        note_y = bottom - 3 if number in below else y + _LINE - 7
         name_y = top + _BAR_HEIGHT / 2 + 5 if is_beside else note_y
         pairs = [(bar, labels.get(slot)) for slot, bar in enumerate(bars)]
         found.append(placed._replace(name_y=name_y, note_y=note_y, bars=pairs, bottom=bottom))

@@ -121,7 +121,7 @@
     section.querySelectorAll(MOVING).forEach((bar) => {
       const [old, place] = [before.get(keyOf(bar)), now.get(keyOf(bar))];
       if (!old) { bar.animate([{ opacity: 0 }, { opacity: 1 }], 200); return; }
-      const [x, y] = [(old.x - place.x) * scale, (old.y - place.y) * scale];
+      const [x, y] = [old.x - place.x, old.y - place.y].map((by) => Math.round(by * scale * 100) / 100);
       const wider = old.width / place.width || 1;
       if (Math.abs(x) + Math.abs(y) + Math.abs(old.width - place.width) < 1) return;
       bar.animate([{ transform: `translate(${x}px, ${y}px) scaleX(${wider})` }, { transform: "none" }], 200);

@@ -212,6 +212,26 @@ def test_code_does_not_scroll_sideways_on_a_phone(site, browser, name):
         assert page.page.locator(code).evaluate_all(wide) == 0
 
 
+@pytest.mark.parametrize("name", ["format", "partitioners"])
+def test_code_does_not_scroll_sideways_on_a_laptop(site, browser, name):
+    with Page(browser, site / f"{name}.html", viewport={"width": 1280, "height": 800}) as page:
+        wide = """[...document.querySelectorAll("pre")]
+            .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
+        assert page.page.evaluate(wide) == []
+        assert page.overflow() <= 0
+
+
+def test_page_on_paper_has_a_picture_for_each_step_through_and_no_link_over_its_text(site, browser):
+    with Page(browser, site / "partitioners.html") as page:
+        page.page.emulate_media(media="print")
+        framed = page.page.locator(".step-through")
+        assert framed.count() > 0
+        assert framed.locator("img:visible").count() == framed.count()
+        assert page.page.locator("iframe:visible, .skip-to-content:visible").count() == 0
+        page.page.emulate_media(media="screen")
+        assert framed.locator("img:visible").count() == 0
+
+
 def test_step_throughs_inside_of_pages_show_their_step_and_do_not_move_the_page(site, browser):
     framed = {name: FRAMED.findall((DOCS / f"{name}.md").read_text()) for name in PAGES}
     assert {scene for found in framed.values() for scene, _ in found} == set(SCENES)

@@ -364,11 +364,11 @@ def test_page_goes_to_a_step_by_its_slider(browser, pages):
         page.page.mouse.move(box["x"] + 8, middle)
         page.page.mouse.down()
         page.page.mouse.move(box["x"] + box["width"] / 2, middle)
-        assert page.text("#place") == "5 / 9"
+        wait_until(page.page, "document.getElementById('place').textContent === '5 / 9'")
         page.page.mouse.up()
-        assert page.page.url.endswith("#step/5")
+        wait_until(page.page, "location.hash === '#step/5'")
         page.press("ArrowRight")
-        assert page.text("#place") == "6 / 9"
+        wait_until(page.page, "location.hash === '#step/6'")
         assert slider.get_attribute("aria-valuetext") == "step 6 of 9"
         page.press("t")  # the other keys of the page still work
         assert page.page.evaluate("document.documentElement.style.colorScheme") == "dark"
@@ -571,6 +571,7 @@ def test_page_moves_bars_from_where_they_stood_unless_asked_not_to(browser, page
     with Page(browser, pages / "find-offset.html", reduced_motion=wish) as page:
         page.page.evaluate("location.hash = '#step/6'")
         page.page.wait_for_selector("section.current[id='step/6']")
+        page.press("a")
         page.page.evaluate(MOTIONS)
         page.press("ArrowRight")
         motions = {key: (frame, time) for key, frame, time in page.page.evaluate("motions")}
