@@ -569,9 +569,8 @@ Element.prototype.animate = function (frames, duration) {
 @pytest.mark.parametrize("wish", ["no-preference", "reduce"])
 def test_page_moves_bars_from_where_they_stood_unless_asked_not_to(browser, pages, wish):
     with Page(browser, pages / "find-offset.html", reduced_motion=wish) as page:
-        page.page.evaluate("location.hash = '#step/6'")
-        page.page.wait_for_selector("section.current[id='step/6']")
-        page.press("a")
+        page.page.evaluate("location.hash = '#step/7'")
+        page.page.wait_for_selector("section.current[id='step/7']")
         page.page.evaluate(MOTIONS)
         page.press("ArrowRight")
         motions = {key: (frame, time) for key, frame, time in page.page.evaluate("motions")}
