@@ -108,6 +108,24 @@ def test_answer_that_is_out_of_date_is_not_shown(page):
     assert f"the key goes to partition {partition}." in page.evaluate(TYPE_FAST)[0]
 
 
+# The address of what was typed is due when a link is followed, before the page is told of the link.
+FOLLOW_AT_ONCE = """() => {
+  const field = document.querySelector("#bench-murmur2 [name=key]");
+  field.value = "typed";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  const since = performance.now();
+  while (performance.now() < since + 400); // the address of what was typed is due now
+  location.hash = "murmur2?key=link&partitions=7";
+}"""
+
+
+def test_link_that_is_followed_at_once_wins_over_what_was_typed(page):
+    go(page, "murmur2?key=k&partitions=99")
+    said(page, f"partition {partition_on_command_line('k', 99)}.")
+    page.evaluate(FOLLOW_AT_ONCE)
+    said(page, f"modulo 7 is {partition_on_command_line('link', 7)}")
+
+
 def test_slider_says_which_keys_move(page):
     go(page, "murmur2?key=k&partitions=3")
     said(page, "modulo 3 is")

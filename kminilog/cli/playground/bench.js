@@ -7,7 +7,7 @@ const form = () => $(`bench-${name}`).querySelector(".fields");
 let name = names[0];
 let acts = [];
 let byte = null; // the one that was chosen last: it gets the focus again after its act
-let [isBusy, isOld, later] = [false, false, 0];
+let [isBusy, isOld, later, opened] = [false, false, 0, ""];
 
 function place() {
   const [first, query] = location.hash.slice(1).split("?");
@@ -21,19 +21,27 @@ function address() {
 // A browser refuses too many new addresses in a short time, as when a slider is moved.
 function keepAddress() {
   clearTimeout(later);
-  later = setTimeout(() => history.replaceState(null, "", address()), 300);
+  later = setTimeout(setAddress, 300);
+}
+// A link may have been followed meanwhile: then its address stays, and `open` reads it next.
+function setAddress() {
+  if (location.hash !== opened) return;
+  history.replaceState(null, "", address());
+  opened = location.hash;
 }
 function go(now) {
   clearTimeout(later);
-  history.replaceState(null, "", address());
+  setAddress();
   acts = now;
   history.pushState(null, "", address());
+  opened = location.hash;
   return refresh();
 }
 
 // From the address to the form: after a link, a reload, Back or Forward.
 function open() {
   clearTimeout(later);
+  opened = location.hash;
   const [first, query] = place();
   if (first === "step" && query.has("scene")) return openScene(query.get("scene"));
   if (!names.includes(first)) return;
@@ -121,7 +129,7 @@ $("answer-view").onclick = ({ target }) => { if (target.matches(".byte")) choose
 $("answer-view").onkeydown = move;
 $("undo").onclick = () => go(acts.slice(0, -1));
 $("copy").onclick = async () => {
-  history.replaceState(null, "", address());
+  setAddress();
   const copying = navigator.clipboard?.writeText(location.href) ?? Promise.reject();
   $("copied").textContent = await copying.then(() => "Copied.", () => "The address of this page is the link.");
 };
