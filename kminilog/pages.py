@@ -158,6 +158,7 @@ def _environment() -> "Environment":
         "counted": counted,
         "agreeing": agreeing,
         "code": _code,
+        "markdown": _markdown,
         "script": _script,
     }
     found.filters |= {"sha256": _digest, "short": _short, "plain": _plain, "words": _words}
@@ -195,6 +196,14 @@ def _code(words: str) -> "Markup":
     return Markup("").join(
         Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts)
     )
+
+
+def _markdown(text: str) -> "Markup":
+    """Return Markdown as markup; HTML in it is text."""
+    from markdown_it import MarkdownIt  # only who writes the playground needs it
+    from markupsafe import Markup
+
+    return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))
 
 
 def _words(command: str) -> "Markup":

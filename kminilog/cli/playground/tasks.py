@@ -1,14 +1,11 @@
-"""The task of each exercise of a lab as markup, out of its README.md. Source: ours."""
+"""The task of each exercise of a lab, out of its README.md; it stays Markdown. Source: ours."""
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.material import Lab
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _LEFT_OUT = ("Tasks", "Predict before you code", "Checkpoint")  # what is said there, buttons do
 _HERE = (  # a page has neither a terminal's programs nor its prompt
@@ -26,7 +23,7 @@ class Task(NamedTuple):
     """What to do: the exercise's id, its text, and of a prediction its question and answers."""
 
     id: str
-    text: "Markup"
+    text: str
     question: str
     choices: list[str]
 
@@ -35,14 +32,14 @@ def tasks_of(lab: Lab, catalogue: Catalogue) -> Iterator[Task]:
     """Yield the task of each exercise of a lab."""
     parts = _parts(lab, catalogue)
     for exercise in lab.exercises:
-        text = _markup(parts.get(exercise.id, ""))
+        text = _fitting(parts.get(exercise.id, ""))
         choices = list(catalogue.choices(exercise).values()) if exercise.kind == "predict" else []
         yield Task(exercise.id, text, catalogue.texts(exercise).question, choices)
 
 
-def about(lab: Lab, catalogue: Catalogue) -> "Markup":
+def about(lab: Lab, catalogue: Catalogue) -> str:
     """Return what README.md says of the lab as a whole."""
-    return _markup(_parts(lab, catalogue)[""])
+    return _fitting(_parts(lab, catalogue)[""])
 
 
 def _parts(lab: Lab, catalogue: Catalogue) -> Mapping[str, str]:
@@ -64,11 +61,8 @@ def parts_of(readme: str) -> Mapping[str, str]:
     return found
 
 
-def _markup(text: str) -> "Markup":
-    """Return Markdown as markup, in words that fit a page. The course's own text is trusted."""
-    from markdown_it import MarkdownIt  # only who writes the page needs it
-    from markupsafe import Markup
-
+def _fitting(text: str) -> str:
+    """Return the text in words that fit a page."""
     for pattern, fitting in _HERE:
         text = re.sub(pattern, fitting, text)
-    return Markup(MarkdownIt("commonmark").enable("table").render(text))
+    return text
