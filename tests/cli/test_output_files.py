@@ -85,6 +85,7 @@ def test_commands_with_several_outputs_are_those_that_the_next_tests_try():
     assert found == {
         "verify": {"--report", "--junit", "--findings"},
         "course grade": {"--csv", "--wide", "--html"},
+        "playground": {"--dir", "--zip"},
         **{path: set(options) for path, options in scenes.items()},
     }
 
@@ -98,6 +99,7 @@ SAME = [
     ("step murmur2", "--html linked/murmur2-01.svg --svg out", "--html"),
     ("course grade submissions", "--csv out/index.html --html out", "--csv"),
     ("course grade submissions", "--csv out.csv --wide out.csv", "--csv"),
+    ("playground", "--dir out --zip out/packages.zip", "--dir"),
 ]
 
 

@@ -369,7 +369,7 @@ def test_stranger_is_refused_and_nothing_changes(call):
 def test_other_strategy_is_refused_unless_the_member_is_alone():
     room = Room()
     one, two = room.of_two()
-    with pytest.raises(InconsistentStrategyError, match="by range, not by sticky"):
+    with pytest.raises(InconsistentStrategyError, match="the assignor range, not sticky"):
         room.join("three", strategy="sticky")
     with pytest.raises(InconsistentStrategyError):
         room.again(one, strategy="sticky")

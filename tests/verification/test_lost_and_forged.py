@@ -310,8 +310,8 @@ def test_manifest_that_was_changed_is_one_finding_and_not_believed(scene, job, c
     report = scene.verified()
     assert found(report) == [("manifest-mismatch", -1, None)]
     (changed,) = report.tally.findings()
-    assert changed.detail.startswith(f"manifest of job {job}: it was changed: ")
-    with pytest.raises(LogDirError, match="it was changed"):
+    assert changed.detail.startswith(f"manifest of job {job}: it has changed: ")
+    with pytest.raises(LogDirError, match="it has changed"):
         scene.verified(against=scene.source(), job=job)
 
 

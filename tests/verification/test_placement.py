@@ -162,7 +162,7 @@ def test_producers_alone_are_not_judged_once_their_topic_has_grown(tmp_path):
     scene.grow(5)
     report = scene.verified(partitioner="default-2.4")
     assert report.verdict == "ok"
-    assert placement(report)[0][0].startswith(f"of {ROWS} messages with keys")
+    assert placement(report)[0][0].endswith(f"for {ROWS} messages with keys")
 
 
 @pytest.mark.parametrize("fact", ["partitions", "partitioner"])

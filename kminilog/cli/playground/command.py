@@ -56,9 +56,13 @@ _PACKAGE = _ROOM.parents[1]
 
 
 @click.command("playground", epilog=example("kminilog playground --dir site"))
-@click.option("--dir", "directory", type=OutputDirectory(), required=True, help="Folder to write.")
+@click.option(
+    "--dir", "directory", type=OutputDirectory(".zip"), required=True, help="Folder to write."
+)
 @click.option("--runtime", type=Path, default=_ARCHIVE, help=_FETCHED)
-@click.option("--zip", "packed", type=OutputFile(), help="Write the same as one zip file, too.")
+@click.option(
+    "--zip", "packed", type=OutputFile(".zip"), help="Write the same as one zip file, too."
+)
 def command(directory: Path, runtime: Path, packed: Path | None) -> None:
     """Write a page that runs the engine in a browser.
 

@@ -272,9 +272,9 @@ $("line-form").onsubmit = async () => {
   $("line").value = "";
   at = lines.push(line);
   const words = await inTurn("", "words", line).catch(refused);
-  const ran = Array.isArray(words) ? await run(words, $("given").value) : words;
-  const { code, stdout, stderr, changed } = { ...ran, stdout: fitting(words, ran.stdout) };
-  const said = [make("code", {}, `$ kminilog ${line}`), make("pre", {}, stdout)];
+  const isLine = Array.isArray(words); // else it is a fault
+  const { code, stdout, stderr, changed } = isLine ? await run(words, $("given").value) : words;
+  const said = [make("code", {}, `$ kminilog ${line}`), make("pre", {}, isLine ? fitting(words, stdout) : "")];
   said.push(make("pre", { className: code ? "error" : "" }, stderr), code ? `exit code ${code}` : "");
   const links = changed.map((name) => fileLink(name));
   if (changed.length) said.push(make("details", {}, make("summary", {}, `${changed.length} files changed`), ...links));

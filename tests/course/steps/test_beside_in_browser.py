@@ -155,18 +155,24 @@ def test_both_sides_show_hostile_text_as_text(browser, tmp_path):
 
 
 @pytest.mark.sampled(4)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", NAMES)
-def test_picture_as_a_file_is_light_and_legible_by_itself(browser, tmp_path, name):
+def test_picture_as_a_file_is_light_or_dark_as_the_system_and_legible(
+    browser, tmp_path, name, scheme
+):
     step = made(name).steps[-1]
     (path := tmp_path / "picture.svg").write_text(svg(step.state.picture, step.say))
-    with Page(browser, path, color_scheme="dark") as page:
+    with Page(browser, path, color_scheme=scheme) as page:
         fills = page.page.evaluate(
             "[...document.querySelectorAll('.card, .bar:not(.f-free) rect')]"
             ".map((one) => getComputedStyle(one).fill)"
         )
         light = [sum(map(int, fill[4:-1].split(", "))) / 3 for fill in fills]
-        assert light[0] == 255, "the card is white"
-        assert min(light) > 150, fills
+        if scheme == "light":
+            assert light[0] == 255, "the card is white"
+            assert min(light) > 150, fills
+        else:  # its text is light there
+            assert max(light) < 130, fills
         title = page.page.evaluate("document.querySelector('svg > title').textContent")
         assert title == step.say
         assert page.complaints == []

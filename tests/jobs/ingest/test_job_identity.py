@@ -81,7 +81,7 @@ def test_check_ingest_refuses_other_options_and_names_both(folder):
         ({"seed": 1}, "with seed = 0, not 1"),
         ({"partitions": 4}, "with partitions = 3, not 4"),
         ({"config": {"segment.bytes": 99}}, "with config = {}, not {'segment.bytes': 99}"),
-        ({"max_rejected": 0}, "it has rejected 1 records, --max-rejected allows 0"),
+        ({"max_rejected": 0}, "it has rejected 1 record, --max-rejected allows 0"),
     ):
         with pytest.raises(PublicationError, match="job j: ") as caught:
             check(manifest, "a.txt", **{**reading, **changes})

@@ -79,7 +79,7 @@ def test_read_of_a_log_without_its_middle_segment_stops_at_the_next_one(tmp_path
     before = list(range(missing.first_offset))
     assert [message.offset for message in reader.read(0, 10**6)] == before
     for offset in range(missing.first_offset, following.first_offset):
-        expected = f"begins with offset {following.first_offset}, but {len(before)} comes next"
+        expected = f"its name says offset {following.first_offset}, but {len(before)} comes next"
         expected += f", after {first.log_path.name}"
         for ask in (lambda o: reader.read(o, 1), reader.find):
             with pytest.raises(CorruptLogError, match=expected) as caught:
