@@ -47,7 +47,7 @@ SOURCE = Path(__file__).parents[1] / "tests" / "support" / "conformance" / f"{PR
 
 
 def batches(codec: str) -> list[bytes]:
-    """Return some batches, each with the offset 0: it stands in front of the checksum."""
+    """Return some batches, each with the offset 0: it stands before the checksum."""
     rng = random.Random(1)
     number, compress = CODECS[codec]
     made = []

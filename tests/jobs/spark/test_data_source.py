@@ -287,7 +287,7 @@ WRONG = [
     ({"failOnDamage": "no"}, "setting failOnDamage: 'no' is neither 'true' nor 'false'"),
     ({"partitions": "0,x"}, "setting partitions: 'x' is not a whole number from 0 on"),
     ({"partitions": "3"}, "Invalid partition id: 3 for topic o"),
-    ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: where damage is, no"),
+    ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: offsets after damage"),
     ({"startingOffsets": "latest"}, "setting startingOffsets: a batch from latest, -1, has no"),
     ({"topic": "orders", "subscribe": "others"}, "setting subscribe: topic says which topics"),
     ({"subscribe": " ,"}, "setting subscribe: no topic is named; without this option all are"),
