@@ -274,9 +274,10 @@ def adopt(text: str, before: Sequence[Sequence[Any]]) -> bool:
     both_knew = {tuple(each) for each in before}
     mine = {name: (HOME / name).read_bytes() for name, *_ in {*files()} - both_knew}
     unpack(text)
+    changed_there = {name for name, *_ in {*files()} - both_knew}
     for name, data in mine.items():
         path = HOME / name
-        if path.exists() and path.read_bytes() != data:
+        if name in changed_there and path.read_bytes() != data:
             names = (f"{path.stem}.other-tab-{number}{path.suffix}" for number in count(1))
             path.rename(next(copy for copy in map(path.with_name, names) if not copy.exists()))
         path.parent.mkdir(parents=True, exist_ok=True)
