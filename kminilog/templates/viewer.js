@@ -174,11 +174,13 @@
     });
     top?.classList.toggle("is-beside", scales[0] > scales[1]);
     for (const panel of [bytesPanel, evidence().querySelector(".rest")]) {
-      for (const zoom of [4, 3.5, 3, 2.5, 2, 1.75, 1.5, 1.25, 1, 0.85, 1]) {
+      const fits = (zoom, isWhole) => {
         panel.style.setProperty("--zoom", zoom);
         panel.classList.toggle("grown", zoom > 1); // what has grown breaks no word
-        if (panel.scrollWidth <= panel.clientWidth && panel.scrollHeight <= panel.clientHeight) break;
-      }
+        return panel.scrollWidth <= panel.clientWidth && (!isWhole || panel.scrollHeight <= panel.clientHeight);
+      };
+      // What cannot be whole is read from above to below, not from side to side.
+      [4, 3.5, 3, 2.5, 2, 1.75, 1.5, 1.25, 1, 0.85].some((zoom) => fits(zoom, true)) || fits(1) || fits(0.85);
     }
   }
 
@@ -257,7 +259,7 @@
     light(null);
     inspector.replaceChildren();
     if (!file) {
-      inspector.append(make("p", "more", "Point at a byte; a click keeps it. Or press b and use the arrow keys."));
+      inspector.append(make("p", "more", "Point at a byte, or press b. A click keeps it."));
       return;
     }
     light(box);
@@ -281,6 +283,8 @@
     lines.forEach((line) => inspector.append(make("p", "", line)));
     if (trace.what_if && trace.what_if.file === file.name) inspector.append(whatIf(file, at, byte));
   }
+
+  bytesPanel.addEventListener("mouseleave", () => { if (!isChosen()) inspect(null); });
 
   const ROWS = "tr[data-row], tr.marked";
   const isLookedAt = (one) => one.matches(".f-here:not([data-row]), tr.marked:not([data-row])");

@@ -212,8 +212,28 @@ def test_page_tells_all_of_a_byte_by_mouse_and_by_keyboard(browser, pages):
         assert "byte 1501" in page.text("#inspector")
         page.press("Escape", "ArrowLeft")
         assert page.text("#place").startswith(f"{len(document.steps) - 1} /")
-        page.page.locator(".in-focus .byte").nth(1).hover()
+        byte = page.page.locator(".in-focus .byte").nth(1)
+        before = byte.bounding_box()
+        byte.hover()
         assert "byte 1408" in page.text("#inspector")
+        assert byte.bounding_box() == before
+        page.page.mouse.move(1, 1)
+        assert "Point at a byte" in page.text("#inspector")
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_byte_moves_when_the_mouse_points_at_it(browser, pages, name):
+    for width, height in PROJECTORS:
+        viewport = {"width": width, "height": height}
+        with Page(browser, pages / f"{name}.html", viewport=viewport) as page:
+            page.press("End")
+            bytes_ = page.page.locator("#bytes .byte")
+            for number in range(0, bytes_.count(), 7):
+                bytes_.nth(number).scroll_into_view_if_needed()
+                before = bytes_.nth(number).bounding_box()
+                bytes_.nth(number).hover()
+                assert bytes_.nth(number).bounding_box() == before, (number, viewport)
 
 
 def test_page_keeps_a_byte_that_was_clicked(browser, pages):
