@@ -806,7 +806,9 @@ def test_trace_shows_the_value_beside_the_right_one_as_text_and_page(tmp_path):
     assert run.out.endswith("\n  see = kminilog step record\n")
     page = lab("check", "1.1", "--trace", "--html", "page.html")
     assert page.out.endswith("\npage.html: 3 steps\n")
-    assert "first that differs" in Path("page.html").read_text()
+    shown = Path("page.html").read_text()
+    assert "first that differs" in shown
+    assert 'data-first="2"' in shown
     assert lab("check", "1.2", "--trace").out.endswith("1.2 has no failing call to show.\n")
 
 

@@ -376,7 +376,8 @@ def test_wrong_answer_is_shown_as_a_picture_and_a_right_one_in_the_map(page):
     click(page, "[data-lab=check]")
     assert "1.1  fail" in page.inner_text("#lab-said")
     assert "/tmp" not in page.inner_text("#lab-said")
-    page.frame_locator("#lab-trace").locator(".say:visible").first.wait_for()
+    said = page.frame_locator("#lab-trace").locator(".say:visible").first
+    assert "the first that differs" in said.inner_text()
     before = int(page.inner_text("#yours"))
     write(page, text.replace("    raise NotImplementedError\n", f"    import struct\n{HEADER}", 1))
     click(page, "[data-lab=check]")

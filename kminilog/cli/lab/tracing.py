@@ -43,7 +43,8 @@ def show_trace(outcome: ExerciseOutcome, html: Path | None, catalogue: Catalogue
     finally:
         language.reset(before)
     if html:
-        write_output(html, render_page(found).encode())
+        difference = len(found.steps) - 1  # before the last step, which explains it
+        write_output(html, render_page(found, from_step=difference).encode())
         write_line(catalogue.say("trace-written", file=html, steps=len(found.steps)))
     else:
         write_lines(render_text(found, width=width()))

@@ -2,7 +2,7 @@
 
     decode             valid, unfinished, bad-length, bad-magic or bad-crc
     wrong_byte_in      the one byte or bit that is wrong, if the checksum can tell
-    check_partition    what `verify` finds, with two messages behind it and with none
+    check_partition    what `verify` finds, with two messages after it and with none
     plan_recovery      what `recover` would do, there and there
 
 The logs stand in temporary directories. Bytes in red are those that the engine does not believe.
@@ -50,7 +50,7 @@ from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import check_partition
 
 MAX_MESSAGE_BYTES = 256
-BEHIND: tuple[KeyValue, ...] = ((None, b"next"), (None, b"last"))
+AFTER: tuple[KeyValue, ...] = ((None, b"next"), (None, b"last"))
 _FILE = "message"
 _NOT_BELIEVED = "lost"  # the style of what is red
 
@@ -169,17 +169,17 @@ def _meanings(dialect: Dialect, data: bytes, now: bytes) -> Table:
 
 def _in_logs(dialect: Dialect, message: KeyValue, now: bytes) -> Table:
     """Return what `verify` and `recover` say of a log that begins with these bytes."""
-    places = {"two messages follow": BEHIND, "it is the last one": ()}
+    places = {"two messages follow": AFTER, "it is the last one": ()}
     rows = tuple((place, *judged(dialect, message, now, rest)) for place, rest in places.items())
     return Table("In a log", ("the message", "verify", "recover"), rows)
 
 
 def judged(
-    dialect: Dialect, message: KeyValue, now: bytes, behind: Sequence[KeyValue]
+    dialect: Dialect, message: KeyValue, now: bytes, after: Sequence[KeyValue]
 ) -> tuple[str, str]:
     """Return what `verify` finds, and what `recover` would do, if the first bytes are these."""
     with temporary_log(dialect, TopicSettings()) as log:
-        log.append([message, *behind])
+        log.append([message, *after])
         segment = log.segments()[0]
         whole = segment.log_path.read_bytes()
         segment.log_path.write_bytes(now + whole[len(now) :])
@@ -204,7 +204,7 @@ def _loss(found: ValidEnd) -> str:
 
 def _log_lane(dialect: Dialect, now: bytes) -> PictureLane:
     """Return a log that begins with these bytes, with a mark where the next message begins."""
-    ends = list(accumulate((len(encode(dialect, 1, *one)) for one in BEHIND), initial=len(now)))
+    ends = list(accumulate((len(encode(dialect, 1, *one)) for one in AFTER), initial=len(now)))
     bars = [Bar(*both, str(offset)) for offset, both in enumerate(pairwise([0, *ends]))]
     at = next_position(now)
     note = f"the next message begins at byte {at}"

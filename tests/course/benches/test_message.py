@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.course.benches.message import BEHIND, BENCH, changed
+from kminilog.course.benches.message import AFTER, BENCH, changed
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.message import encode
 
@@ -24,13 +24,13 @@ def lines(command, log_dir):
 
 
 @pytest.mark.parametrize("act", CHANGES)
-@pytest.mark.parametrize("place, behind", [(0, BEHIND), (1, ())], ids=["followed", "last"])
-def test_message_bench_answers_what_the_commands_answer(tmp_path, any_dialect, act, place, behind):
+@pytest.mark.parametrize("place, after", [(0, AFTER), (1, ())], ids=["followed", "last"])
+def test_message_bench_answers_what_the_commands_answer(tmp_path, any_dialect, act, place, after):
     acts = [act] if act else []
     name = any_dialect.name
     make = ["topic", "create", "t", "--partitions", "1", "--dialect", name]
     CliRunner().invoke(main, ["--log-dir", str(tmp_path), *make])
-    messages = [(b"alice", b"book"), *behind]
+    messages = [(b"alice", b"book"), *after]
     data = b"".join(encode(any_dialect, offset, *one) for offset, one in enumerate(messages))
     directory = tmp_path / "t-0"
     (directory / f"{0:020}.log").write_bytes(changed(data, acts))
