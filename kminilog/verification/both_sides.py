@@ -173,7 +173,9 @@ class BothSides(NamedTuple):
                 return None
             is_all_here = right.differs[1] <= right.start + len(one)
             is_same_size = right.size_bytes == found.size_bytes
-            is_only = is_all_here and is_same_size and one[at + 1 :] == other[at + 1 :]
+            is_one_field = name == "value" or self.message.value.differs is None
+            is_one_byte = is_same_size and one[at + 1 :] == other[at + 1 :]
+            is_only = is_one_field and is_all_here and is_one_byte
             return DifferingByte(name, found.start + at, other[at], one[at], is_only)
         return None
 

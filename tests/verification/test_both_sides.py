@@ -186,3 +186,8 @@ def test_the_first_byte_that_differs_is_said(one, other, said):
     found = both_sides(KeyValue(b"k", one), KeyValue(b"k", other)).first_difference
     assert str(found or "").startswith(said)
     assert bool(found) is bool(said)
+
+
+def test_a_byte_of_the_key_is_only_the_first_difference_if_the_value_differs_too():
+    found = both_sides(KeyValue(b"k1", b"v1"), KeyValue(b"k2", b"v2")).first_difference
+    assert str(found) == "the first difference: byte 1 of the key is 32, in the source 31"
