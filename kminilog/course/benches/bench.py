@@ -98,6 +98,6 @@ def whole_number(text: str, label: str, least: int, most: int) -> int:
     >>> whole_number("15", "partitions", 1, 100)
     15
     """
-    if not (text.isascii() and text.isdigit() and least <= int(text[:20]) <= most):
+    if text not in map(str, range(least, most + 1)):
         raise ValueError(f"{label}: {text!r} is no number from {least} to {most}")
     return int(text)

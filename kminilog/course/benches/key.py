@@ -32,7 +32,7 @@ _COLUMNS = 60
 
 def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
     """Return one step: the key, its last round as bits, its partition, and what one more moves."""
-    key = fields["key"].encode()
+    key = fields["key"].encode(errors="replace")
     if len(key) > MAX_KEY_BYTES:
         raise ValueError(f"the key has {len(key)} bytes; at most {MAX_KEY_BYTES} are shown")
     partitions = whole_number(fields["partitions"], "partitions", 1, MOST_PARTITIONS)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kminilog.course.benches.bench import Bench, BenchAct, BenchField
+from kminilog.course.benches.bench import Bench, BenchAct, BenchField, whole_number
 from kminilog.course.benches.registry import BENCHES, bench_of
 from kminilog.explain.document import ByteRange, Cost, Document, Field, File, State, Step
 from kminilog.explain.page import render_last_step
@@ -49,12 +49,24 @@ def test_bench_says_in_one_line_what_it_does_not_take(fields, act, said):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize("text", ["-1", "11", "05", "0" * 25 + "99", "9" * 5000, "٣", "²", ""])
+def test_number_is_one_of_its_range_as_one_writes_it(text):
+    with pytest.raises(ValueError, match=r"n: .* is no number from 0 to 10"):
+        whole_number(text, "n", 0, 10)
+
+
 @pytest.mark.parametrize("name", BENCHES)
 def test_every_bench_begins_with_a_document(name):
     bench = bench_of(name)
     document = bench.answer({}, [])
     document.check()
     assert (bench.name, document.name) == (name, name)
+
+
+@pytest.mark.parametrize("name", ["murmur2", "record"])
+def test_half_a_character_is_a_question_mark(name):
+    bench = bench_of(name)
+    assert bench.answer({"key": "\ud800"}, []) == bench.answer({"key": "?"}, [])
 
 
 def test_unknown_bench_is_told():
