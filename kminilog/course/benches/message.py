@@ -58,8 +58,9 @@ _NOT_BELIEVED = "lost"  # the style of what is red
 def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
     """Return one step: the bytes as they are now, and what the engine says of them."""
     dialect = DIALECTS[fields["dialect"]]
-    key, value = fields["key"].encode() or None, fields["value"].encode()
-    data = encode(dialect, 0, key, value)
+    key, value = (fields[name].encode(errors="replace") for name in ("key", "value"))
+    message = key or None, value
+    data = encode(dialect, 0, *message)
     if len(data) > MAX_MESSAGE_BYTES:
         raise ValueError(f"the message has {len(data)} bytes; at most {MAX_MESSAGE_BYTES}")
     now = changed(data, acts)
@@ -79,7 +80,7 @@ def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
         _say(dialect, outcome, now, len(different)),
         focus=different,
         values=values,
-        tables=[_meanings(dialect, data, now), _in_logs(dialect, (key, value), now)],
+        tables=[_meanings(dialect, data, now), _in_logs(dialect, message, now)],
         picture=stacked(bytes_picture, Picture("The bytes, to scale", (_log_lane(dialect, now),))),
     )
     return recording.document()
@@ -97,9 +98,11 @@ def changed(data: bytes, acts: Sequence[str]) -> bytes:
         try:
             new = bytes.fromhex(hex_text)
         except ValueError:
-            raise ValueError(f"{hex_text!r} is not hex: give two digits for a byte") from None
-        if not new or at + len(new) > len(data):
-            raise ValueError(f"byte {at}: {count(len(new), 'byte')} do not fit; give one")
+            new = b""
+        if not new:
+            raise ValueError(f"{hex_text!r} is not hex: give two digits for a byte")
+        if at + len(new) > len(data):
+            raise ValueError(f"byte {at}: {len(new)} bytes do not fit; give fewer")
         data = data[:at] + new + data[at + len(new) :]
     return data
 
@@ -134,7 +137,9 @@ def _say(dialect: Dialect, outcome: Outcome, now: bytes, changes: int) -> str:
         what = "bit was flipped" if found.is_one_bit else "byte was changed"
         byte = now[found.at]
         return f"{said} One {what} here: byte {found.at}, {byte:02x} was {byte ^ found.mask:02x}."
-    return said if isinstance(outcome, Message) else f"{said} No single wrong byte explains this."
+    if isinstance(outcome, Message):
+        return said
+    return f"{said} The crc does not tell which byte is wrong."
 
 
 def _marked(outcome: Outcome, fields: Sequence[Field], now: bytes) -> list[Field]:

@@ -62,7 +62,9 @@ def test_wrong_byte_is_named():
     assert "One bit was flipped here: byte 23, 6d was 6c." in said("set 23 6d")
     assert "One byte was changed here: byte 23, 6f was 6c." in said("set 23 6f")
     assert "One byte was changed here: byte 11, ff was 13." in said("set 11 ff")
-    assert "No single wrong byte explains this." in said("set 23 6d6d")
+    assert "The crc does not tell which byte is wrong." in said("set 23 6d6d")
+    long = said("set 40 ff", value="a book about trees")  # one wrong byte, but of several bits
+    assert "The crc does not tell which byte is wrong." in long
     assert said("set 7 09").endswith("a valid message, offset 9.")
     assert "here" not in said("set 23 6d", "set 23 6c")
 
@@ -88,6 +90,7 @@ def test_values_before_a_change_stand_beside_those_of_now():
     [
         ("set 31 00", "byte: '31' is no number from 0 to 30"),
         ("set 3 9", "'9' is not hex"),
+        ("set 3 ''", "'' is not hex"),
         ("set 30 0000", "byte 30: 2 bytes do not fit"),
         ("set 3", "'set 3' is no act of this bench; its acts: set at hex"),
     ],
