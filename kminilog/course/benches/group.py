@@ -12,6 +12,7 @@ with real members, but in memory and on a simulated clock. Source: S1 4; ours.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
@@ -25,10 +26,7 @@ from kminilog.explain.document import Bar, Document, Picture, PictureLane, Table
 from kminilog.explain.script import Script
 from kminilog.format.names import TopicPartition
 
-STEPS = (
-    *("An empty group", "join", "leave", "kill", "sleep", "wake", "wait"),
-    "topic",
-)
+STEPS = ("An empty group", "join", "leave", "kill", "sleep", "wake", "wait", "topic")
 SESSION_TIMEOUT_MS, HEARTBEAT_MS = 10_000, 3_000
 NOBODY_BESIDE = "none"
 MOST_MEMBERS, MOST_TOPICS, MOST_PARTITIONS = 12, 4, 16
@@ -55,8 +53,7 @@ class Row(NamedTuple):
     @property
     def unread(self) -> int:
         """How many partitions nobody reads."""
-        silent = [p for p, who in self.reader_by_partition.items() if not who or p in self.silent]
-        return len(silent)
+        return sum(not who or p in self.silent for p, who in self.reader_by_partition.items())
 
 
 class _GroupInMemory:
@@ -71,7 +68,7 @@ class _GroupInMemory:
         return make_assignor(strategy).is_cooperative
 
     def join(self, group: str, request: JoinRequest) -> Membership:
-        names = [request.client_id, *(f"{request.client_id}-{n}" for n in range(2, 99))]
+        names = chain([request.client_id], (f"{request.client_id}-{n}" for n in count(2)))
         new_id = next(name for name in names if name not in self.state.members)
         return self.state.join(request, new_id=new_id, moment=self._moment())
 
@@ -248,10 +245,12 @@ def _check(group: _Played, topics: Mapping[str, int], act: str, *words: str) -> 
     if not _NAME.fullmatch(name):
         raise ValueError(f"{act}: {name!r} is no name; give 1 to 8 letters or digits")
     if act == "topic":
-        least = topics.get(name, 0) + 1
+        has = topics.get(name, 0)
+        if has == MOST_PARTITIONS:
+            raise ValueError(f"topic: {name} has {has} partitions; there is room for no more")
         if name not in topics and len(topics) == MOST_TOPICS:
             raise ValueError(f"topic: there are {MOST_TOPICS} topics; there is room for no more")
-        whole_number(words[1], f"topic {name}, partitions", least, MOST_PARTITIONS)
+        whole_number(words[1], f"topic {name}, partitions", has + 1, MOST_PARTITIONS)
     elif act == "join":
         if name in group.names:
             raise ValueError(f"join: there is a member {name}; give another name")

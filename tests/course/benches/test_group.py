@@ -85,7 +85,7 @@ def test_group_bench_stands_still_while_the_group_waits_for_a_silent_member():
     document = played(BENCH, *acts)
     assert row_of(document, "range") == [("A", "lost")] * 3 + [("", "free")] * 3
     assert document.final.tables[0].rows[0] == ("range", "PreparingRebalance", 2, 6)
-    assert "has not heard A" in document.steps[-1].say
+    assert "heard nothing from A" in document.steps[-1].say
     document = played(BENCH, *acts, "wait")
     assert readers(document, "range") == "BBBDDD"
 
@@ -100,6 +100,11 @@ def test_group_bench_names_a_member_by_the_next_letter():
     document = played(BENCH, *["join '' orders"] * 3, "kill B", "join '' orders", "wait")
     assert [row[0] for row in document.final.tables[1].rows[:3]] == ["join A", "join B", "join C"]
     assert readers(document, "range") == "AABBCC"
+
+
+def test_group_bench_takes_as_many_dead_members_of_a_name_as_there_are_acts():
+    document = played(BENCH, *["join A orders", "kill A"] * 100)
+    assert row_of(document, "range")[0] == ("A", "lost")
 
 
 def test_group_bench_counts_what_moved_with_each_assignor():
@@ -122,6 +127,7 @@ def test_group_bench_counts_what_moved_with_each_assignor():
         ("join A orders;sleep A;sleep A", "sleep: member A sleeps"),
         ("join A orders;sleep A;leave A", "leave: member A sleeps"),
         ("topic orders 6", "topic orders, partitions: '6' is no number from 7 to 16"),
+        ("topic a 16;topic a 17", "topic: a has 16 partitions; there is room for no more"),
         (
             "topic a 1;topic b 1;topic c 1;topic d 1",
             "topic: there are 4 topics; there is room for no more",
