@@ -165,7 +165,7 @@ def _picture(played: _Played, copies: Mapping[int, Sequence[str]]) -> Picture:
             if node in played.down:
                 style = "lost"
             bars.append(Bar(offset, offset + 1, name, style, f"{node} {name}"))
-        role = "leads" if node == played.leader else "in sync" if node in in_sync else "behind"
+        role = "leads" if node == played.leader else "in sync" if node in in_sync else "not in sync"
         state = "down" if node in played.down else role
         lanes.append(PictureLane(f"broker {node}, {state}", start, end, tuple(bars)))
     title = (

@@ -110,6 +110,14 @@ def test_cluster_bench_never_loses_what_is_acknowledged_with_acks_minus_1():
     assert {fate for _, fate in fates(document).values()} == {"committed"}
 
 
+def test_cluster_bench_says_that_a_broker_is_not_in_sync_though_it_has_more_than_its_leader():
+    acts = ["send 1", "crash 0", "start 0"]
+    lanes = played(BENCH, *acts).final.picture.lanes
+    assert lanes[0].name == "broker 0, not in sync"
+    assert [bar.label for bar in lanes[0].bars] == ["m0"]
+    assert "It is not in sync now." in played(BENCH, *acts, "crash 0").steps[-1].say
+
+
 def test_cluster_bench_waits_for_a_broker_that_was_in_sync():
     acts = ["send -1", "crash 1", "crash 2", "crash 0", "start 1", "send -1", "send 0"]
     document = played(BENCH, *acts)
