@@ -88,6 +88,12 @@ def test_log_bench_recovers_as_the_command_line_does(tmp_path, dialect, byte):
     ]
 
 
+def test_log_bench_says_that_nothing_is_missing_if_all_is_on_the_disk():
+    says = [played(BENCH, "append '' a", f"crash {byte}").steps[-1].say for byte in (23, 0)]
+    assert says[0].endswith("all 23 are on the disk.")
+    assert says[1].endswith("nothing shows that something is missing.")
+
+
 def test_log_bench_goes_on_after_recovery():
     acts = [*APPENDS, "crash 40", "recover", "append k again"]
     document = played(BENCH, *acts)
