@@ -260,6 +260,30 @@ def test_bench_played_by_hand_answers_as_on_the_machine(page, name):
     said(page, bench_of(name).answer({}, done[:-1]).steps[-1].say)
 
 
+def test_act_that_is_not_possible_leaves_all_as_it_was(page):
+    go(page, "cluster?act=send+1")
+    said(page, "The leader has m0")
+    page.click("#bench-cluster button[value=start]")
+    page.locator("#bench-fault", has_text="broker 0 is running").wait_for()
+    assert acts(page) == ["send 1"]
+    assert page.evaluate("location.hash").endswith("?brokers=3&act=send+1")
+    assert page.is_visible("#answer-view")
+    page.click("#bench-cluster button[value=crash]")
+    said(page, "Broker 1 was in sync, and leads now.")
+    assert page.text_content("#bench-fault") == ""
+
+
+def test_address_of_nothing_opens_the_first_tab_and_odd_ones_what_they_can(page):
+    go(page, "state")
+    page.wait_for_selector("#step-form", state="visible")
+    go(page, "murmur2?partitions=%zz7&key=why?%")
+    said(page, "the key goes to")
+    assert page.input_value("#bench-murmur2 [name=key]") == "why?%"
+    go(page, "cluster?brokers=9")
+    said(page, "Send a message.")
+    assert page.input_value("#bench-cluster [name=brokers]") == "3"
+
+
 def test_link_to_the_form_of_a_step_through_chooses_it(page):
     go(page, "step?scene=torn-tail")
     page.wait_for_selector("#scene-torn-tail input", state="visible")

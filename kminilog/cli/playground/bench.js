@@ -10,7 +10,7 @@ let byte = null; // the one that was chosen last: it gets the focus again after 
 let [isBusy, isOld, later, opened] = [false, false, 0, ""];
 
 function place() {
-  const [first, query] = location.hash.slice(1).split("?");
+  const [, first, query] = /^#?([^?]*)(.*)/.exec(location.hash);
   return [first === "play" ? names[0] : first, new URLSearchParams(query)];
 }
 function address() {
@@ -49,7 +49,10 @@ function open() {
   name = first;
   for (const each of names) $(`bench-${each}`).hidden = each !== name;
   for (const link of document.querySelectorAll("#play nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
-  for (const field of form().elements) field.value = query.get(field.name) ?? standard(field);
+  for (const field of form().elements) {
+    field.value = query.get(field.name) ?? standard(field);
+    if (field.selectedIndex === -1) field.value = standard(field); // no choice is of this name
+  }
   acts = query.getAll("act");
   showNumbers();
   refresh();
@@ -81,7 +84,10 @@ async function refresh() {
 function show({ html, fault }) {
   const view = $("answer-view");
   const hadFocus = view.contains(document.activeElement);
-  view.hidden = Boolean(fault);
+  if (fault && acts === tried) { // it is not possible now, so all stays as it was
+    acts = acts.slice(0, -1);
+    setAddress();
+  } else view.hidden = Boolean(fault);
   $("bench-fault").textContent = fault ? String(fault.message).trim().split("\n").at(-1).replace(/^ValueError: /, "") : "";
   if (!fault) view.innerHTML = html;
   $("bench-said").textContent = view.querySelector(".say")?.textContent ?? "";
@@ -98,11 +104,13 @@ function show({ html, fault }) {
 
 const quoted = (word) => (/^[\w.:/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
 let isActDone = false; // and it began at a byte
+let tried = null; // the acts with the one that was done last
 function act(event) {
   const line = [event.submitter.value, ...[...new FormData(event.target).values()].map(quoted)].join(" ");
   isActDone = Boolean(event.target.elements.hex);
   event.target.reset();
-  go([...acts, line]);
+  tried = [...acts, line];
+  go(tried);
 }
 function choose(cell) {
   byte = cell.dataset.at;

@@ -129,7 +129,7 @@ $("stop").onclick = () => $("stop").hidden || worker.end("Stopped.");
 function show() {
   const place = location.hash.slice(1).split("?")[0] || "step";
   const [, lab] = /^lab\/(.+)/.exec(place) ?? [];
-  const name = lab ? "labs" : $(`bench-${place}`) ? "play" : place;
+  const name = lab ? "labs" : ($(`bench-${place}`) ?? $(place))?.closest("section")?.id ?? "step";
   if ([...$("exercise").options].some((each) => each.value === lab)) $("exercise").value = lab;
   if (name === "labs") chooseExercise();
   for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== name;
