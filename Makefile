@@ -73,7 +73,7 @@ docs: $(INSTALLED) ## the documentation, into docs/_build/html, with the playgro
 	@echo "Documentation: docs/_build/html/index.html"
 
 playground: $(INSTALLED) ## the engine in a browser, into docs/_build/html/playground (needs npm)
-	@runtime="$$(scripts/ensure-pyodide)" && $(BIN)/kminilog playground \
+	@runtime="$$(scripts/ensure-pyodide)" && mkdir -p docs/_build/html && $(BIN)/kminilog playground \
 		--dir docs/_build/html/playground --zip docs/_build/html/playground.zip --runtime "$$runtime"
 
 clean: ## remove all that these targets made, .venv too; data stays

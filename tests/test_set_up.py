@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.cli.playground.command import RUNTIME_VERSION
+
 PROJECT = Path(__file__).parents[1]
 PIP = """
 import sys
@@ -49,6 +51,29 @@ def test_make_says_what_it_installs_and_shows_what_pip_says(pip):
     assert said.startswith("Collecting click")
     assert run.stdout == ""  # it belongs to the command that comes after
     assert (pip / "venv" / ".installed").exists()
+
+
+@pytest.mark.processes
+def test_make_playground_is_the_first_command_in_a_checkout(tmp_path):
+    for name in ("Makefile", "scripts", "pyproject.toml", "kminilog"):
+        (tmp_path / name).symlink_to(PROJECT / name)
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / ".cache" / f"pyodide-{RUNTIME_VERSION}.tgz").write_bytes(b"another archive")
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / ".installed").touch()
+    program = tmp_path / "venv" / "bin" / "kminilog"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m kminilog "$@"\n')
+    program.chmod(0o755)
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    run = subprocess.run(
+        ["make", "--silent", "VENV=venv", "playground"],
+        cwd=tmp_path,
+        env=outside | {"PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"is not pyodide-{RUNTIME_VERSION}.tgz" in run.stderr  # only the runtime is at fault
 
 
 def test_devcontainer_has_the_oldest_python_and_sets_up_by_a_target_of_make():
