@@ -48,10 +48,14 @@ class Change(NamedTuple):
     hanging: frozenset[str]
 
     @property
+    def left(self) -> list[str]:
+        """Members that have just left."""
+        return [event.member for event in self.events if event.what == LEAVES]
+
+    @property
     def removed(self) -> list[str]:
         """Members that the group has removed because nothing was heard of them."""
-        left = {event.member for event in self.events if event.what == LEAVES}
-        return [m for m in self.before.members if m not in {*self.now.members, *left}]
+        return [m for m in self.before.members if m not in {*self.now.members, *self.left}]
 
     @property
     def taken_over(self) -> dict[str, list[int]]:
@@ -61,8 +65,7 @@ class Change(NamedTuple):
     @property
     def given_up(self) -> dict[str, list[int]]:
         """Reader -> partitions that it has stopped to read, though it neither left nor hangs."""
-        left = {event.member for event in self.events if event.what == LEAVES}
-        gone = left | self.hanging
+        gone = {*self.left, *self.hanging}
         lost = _by_reader(self.before, self.now)
         return {name: numbers for name, numbers in lost.items() if name not in gone}
 
@@ -85,6 +88,8 @@ class Change(NamedTuple):
             return "when removed"
         if self.woken:
             return "what is answered"
+        if self.is_rebalance_new and {*self.left[:1]} & {*self.before.members}:
+            return "when it begins"
         return "what is given up" if self.given_up else ""
 
     @property

@@ -91,10 +91,12 @@ def test_rebalance_asks_with_the_usual_mistakes():
     questions = asked("range")
     assert [right for choices in questions.values() for right in choices if choices[right]] == [
         "all of its partitions",
+        "14",
         "27",
         "8",
         "it refuses the commit",
     ]
+    assert list(questions[14]) == ["14", "17", "24", "27"]
     assert list(questions[27]) == ["20", "23", "27", "30"]
     assert list(questions[29]) == ["0", "8", "24", "32"]
 
@@ -111,6 +113,15 @@ def test_rebalance_a_member_that_wakes_up_in_time_may_commit():
     (woken,) = [step for step in steps if step.ask]
     assert [c.answer for c in woken.ask.choices if c.is_right] == ["it accepts the commit"]
     assert "The group accepts it." in woken.say
+
+
+def test_rebalance_asks_of_no_member_that_the_group_did_not_know():
+    before = (Event(0, "A", JOINS), Event(1, "C", JOINS), Event(8, "A", HANGS))
+    plan = RebalancePlan((*before, Event(30, "A", LEAVES), Event(30, "B", JOINS)), seconds=34)
+    steps = document(replay(plan, "range"), strategy="range", plan=plan).steps
+    (leaves,) = [step for step in steps if step.state.values["second"] == 30]
+    assert "A rebalance begins." in leaves.say  # because B joins: A was removed before
+    assert leaves.ask is None
 
 
 def test_rebalance_uncommitted_messages_are_those_that_are_read_again():

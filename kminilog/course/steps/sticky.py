@@ -147,6 +147,8 @@ STEPS = (
     *("A slow leader", "Bytes, not batches", "All records"),
 )
 _STICKY = ("default-2.4", "uniform-sticky", "sticky-cache")
+_KEYLESS = "uniform-sticky"
+_OTHER_KEY = "eve"  # no record before has had it
 
 
 def document(
@@ -170,6 +172,7 @@ def document(
     ]
     sticky = next((run for run in runs if run.name in _STICKY), None)
     hashing = [run for run in runs if run.name in BY_MURMUR2]
+    labels = {run.label for run in runs}
     told = Script(
         __file__,
         "sticky",
@@ -211,6 +214,7 @@ def document(
             asked_twice=asked_twice[:1],
             is_second=number == 1 and sticky is not None,
             sticky=sticky,
+            ignoring=_KEYLESS if key == _OTHER_KEY and _KEYLESS in labels else None,
             earlier=KEYS.index(key) + 1 if key and hashing and key in KEYS[:number] else None,
             previous=hashing[0].choices[number - 1].partition if hashing else None,
         )

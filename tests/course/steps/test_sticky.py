@@ -89,6 +89,15 @@ def test_sticky_asks_where_a_key_goes_that_came_before():
     assert int(right(question)) == grid(found)["built-in"][3]
 
 
+def test_sticky_asks_what_sends_a_key_that_is_not_looked_at():
+    found = made("default-2.4", "uniform-sticky")
+    asking = [(n, step.ask) for n, step in enumerate(found.steps) if step.ask]
+    ((number, question),) = ((n, ask) for n, ask in asking if "uniform-sticky" in ask.question)
+    assert KEYS[number - 1] == "eve"
+    assert right(question).startswith("whether the open batch")
+    assert not any("What decides" in ask.question for ask in asked(made("default-2.4")))
+
+
 @pytest.mark.parametrize(("partitions", "used"), [(4, 2), (5, 5), (6, 3)])
 def test_sticky_bug_uses_half_of_an_even_number_of_partitions(partitions, used):
     found = made("round-robin", partitions=partitions)
