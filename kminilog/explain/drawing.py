@@ -23,6 +23,7 @@ from kminilog.pages import render
 
 WIDTH = 1000
 _EDGE, _GAP = 8, 10
+_APART = 10  # more, between a name below its lane and the next name
 _BAR_HEIGHT, _LINE = 30, 18
 _CHARACTER, _SMALL = 8.7, 7.5  # how wide one is, at most: in a label, and in one below
 _LABEL_GAP, _LABEL_LINES = 6, 2
@@ -171,7 +172,7 @@ def _placed(picture: Picture, width: int) -> tuple[list[PlacedLane], float]:
         name_y = top + _BAR_HEIGHT / 2 + 5 if is_beside else note_y
         pairs = [(bar, labels.get(slot)) for slot, bar in enumerate(bars)]
         found.append(placed._replace(name_y=name_y, note_y=note_y, bars=pairs, bottom=bottom))
-        y = bottom + _gap(picture, number)
+        y = bottom + _gap(picture, number) + (_APART if has_words and number in below else 0)
     return found, bottom + _EDGE
 
 

@@ -71,6 +71,16 @@ def test_drawing_of_any_picture_lies_inside_and_shows_each_bar(picture):
     ], "labels below a lane do not overlap"
 
 
+def test_name_below_its_lane_stands_apart_from_the_name_of_the_next_lane():
+    """Else two names stand below each other as if they were of one lane."""
+    lane = PictureLane("", 0, 1, (), file="file")
+    names = ("0.index", "0.log", "1.index")
+    found = drawn(Picture("", tuple(lane._replace(name=n) for n in names), (Arrow(0, 0, 1, 0),)))
+    _, log, index = found.lanes
+    assert log.name_y > log.y + 30  # below it, where no arrow crosses it
+    assert log.name_y - (log.y + 30) < 0.5 * (index.name_y - log.name_y)
+
+
 @given(pictures())
 def test_text_alternative_names_each_bar_or_says_how_many_more(picture):
     text = drawn(picture).text
