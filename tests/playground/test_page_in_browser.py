@@ -364,6 +364,8 @@ def test_address_opens_an_exercise_with_its_task_and_no_old_verdict(page):
         idle(page)
         assert said in page.inner_text(".about")
         assert page.text_content("#lab-said") == ""
+    steps = page.locator("#task-1\\.4 ol > li").first  # of which the first fault counts
+    assert steps.evaluate("each => getComputedStyle(each).listStyleType") == "decimal"
     page.check("#task-1\\.7 input >> nth=1")
     click(page, "[data-lab=predict]")
     assert "Right: The checksum" in page.inner_text("#lab-said")
