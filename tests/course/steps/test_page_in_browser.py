@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from kminilog.cli.step.command import scene_command
 from kminilog.course.steps import record
 from kminilog.explain.document import Document
 from kminilog.explain.page import INDEX_PAGE, Listed, render_index, render_page
@@ -525,6 +526,30 @@ def test_list_of_pages_leads_to_each_and_back(browser, pages):
             page.page.get_by_role("link", name="all step-throughs").click()
             assert page.text("h1") == "Step-throughs"
         assert page.complaints == []
+
+
+def test_list_of_pages_breaks_no_option(browser, tmp_path):
+    listed = [Listed(one, "Words", scene_command(one).takes, made(one)) for one in NAMES]
+    (tmp_path / INDEX_PAGE).write_text(render_index(listed))
+    with Page(browser, tmp_path / INDEX_PAGE, viewport={"width": 1280, "height": 800}) as page:
+        heights = page.page.locator(".option").evaluate_all(
+            "all => all.map((one) => one.offsetHeight)"
+        )
+        assert len(heights) > len(NAMES)
+        assert len(set(heights)) == 1
+        assert "[FILE] [--at BYTE] [--dialect [documented|kafka]]" in page.text("main")
+
+
+def test_name_of_a_file_is_whole_however_large_its_bytes_are(browser, pages):
+    for width, height in PROJECTORS:
+        viewport = {"width": width, "height": height}
+        with Page(browser, pages / "find-offset.html", viewport=viewport) as page:
+            page.page.evaluate("location.hash = '#step/8'")
+            page.page.wait_for_selector("section.current[id='step/8']")
+            heading, byte = page.page.locator("#bytes h3"), page.page.locator("#bytes .byte").first
+            size = "each => parseFloat(getComputedStyle(each).fontSize)"
+            assert heading.bounding_box()["height"] < 4.2 * heading.evaluate(size)  # two lines
+            assert heading.evaluate(size) < byte.evaluate(size)
 
 
 @pytest.mark.sampled(2)
