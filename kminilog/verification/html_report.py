@@ -88,7 +88,8 @@ def _rendered(
             results.conservation.get(name) for name in ("missing", "extra", "duplicate", "altered")
         ),
         bytes_of=bytes_of,
-        has_samples_only=any(found.total > len(found.samples) for found in results.found()),
+        has_samples_only=bool(results.conservation)
+        and any(found.total > len(found.samples) for found in results.found()),
         most_samples=limits.findings,
         partitions=_by_topic(results.partitions),
         shown_partitions=_by_topic(shown),

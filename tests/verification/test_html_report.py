@@ -120,6 +120,10 @@ def test_page_says_if_only_samples_of_a_class_are_counted_in_the_partitions(many
     assert told in words_of(many.to_html())
     one = report_with(Finding(FindingClass.MISSING, "orders", 0, "gone", source="s.csv, row 7"))
     assert told not in words_of(one.to_html())
+    damage = Finding(FindingClass.BAD_CRC, "orders", 0, "why", NAME, 50, 170)
+    without_source = report_with(*[damage] * 50)
+    assert [found.total > len(found.samples) for found in without_source.found()] == [True]
+    assert told not in words_of(without_source.to_html())
 
 
 def test_page_headline_counts_errors_and_warnings_by_class_but_not_what_is_allowed():
