@@ -550,6 +550,8 @@ def test_name_of_a_file_is_whole_however_large_its_bytes_are(browser, pages):
             size = "each => parseFloat(getComputedStyle(each).fontSize)"
             assert heading.bounding_box()["height"] < 4.2 * heading.evaluate(size)  # two lines
             assert heading.evaluate(size) < byte.evaluate(size)
+            tops = "all => new Set(all.map((each) => each.offsetTop)).size"
+            assert page.page.locator("#bytes .entry .byte").evaluate_all(tops) == 1
 
 
 @pytest.mark.sampled(2)
