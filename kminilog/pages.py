@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 Item = TypeVar("Item")
+_QUESTION = re.compile(  # a paragraph `<details><summary>One?</summary>`, its answer, and the end
+    re.compile(  # as Markdown shows `<details><summary>One?</summary>`, its answer, and its end
+        r"<p>&lt;details&gt;&lt;summary&gt;(.*?)&lt;/summary&gt;</p>(.*?)<p>&lt;/details&gt;</p>",
+        re.DOTALL,
+    )
+)
 _SHORT_TEXT = 100
 
 PAGE_BYTES = 400_000
@@ -199,11 +205,12 @@ def _code(words: str) -> "Markup":
 
 
 def _markdown(text: str) -> "Markup":
-    """Return Markdown as markup; HTML in it is text."""
+    """Return Markdown as markup; HTML in it is text, but for a question that opens."""
     from markdown_it import MarkdownIt  # only who writes the playground needs it
     from markupsafe import Markup
 
-    return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))
+    made = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return Markup(_QUESTION.sub(r"<details><summary>\1</summary>\2</details>", made))
 
 
 def _words(command: str) -> "Markup":

@@ -90,6 +90,15 @@ def test_frame_holds_the_page_and_nothing_reaches_out_of_it():
     assert unescape(found[1]) == page
 
 
+def test_question_in_markdown_opens_and_other_html_is_text():
+    markdown = _environment().filters["markdown"]
+    text = "<details><summary>Why `x`?</summary>\n\nSo.\n\n</details>\n\n"
+    made = "<details><summary>Why <code>x</code>?</summary>\n<p>So.</p>\n</details>\n"
+    assert markdown(text * 2) == made * 2
+    assert "<script" not in markdown(text.replace("So.", "<script>1</script>"))
+    assert "<details" not in markdown("<details open><summary>Why?</summary>")
+
+
 def test_only_pages_loads_what_could_make_markup():
     users = []
     for path in PACKAGE.rglob("*.py"):
