@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -293,6 +294,22 @@ def test_files_of_another_tab_are_taken_over_and_what_both_changed_is_there_twic
         "new.py": "theirs",
         "same.py": "old",
     }
+
+
+def test_file_that_is_no_text_is_shown_byte_by_byte(clean):
+    clean.run("lab", "start", "1", "--name", "Ada")
+    name = "01_message/files/piece.bin"  # exercise 1.6 reads its bytes off
+    shown = clean.ask("shown", name)
+    rows = re.findall(r"^(\d{8})  ((?:[0-9a-f]{2} ?)+) +\|(.*)\|$", shown, re.MULTILINE)
+    assert [int(at) for at, *_ in rows] == list(range(0, 16 * len(rows), 16))
+    data = bytes.fromhex("".join(row for _, row, _ in rows))
+    assert [len(data), "message1" in "".join(text for *_, text in rows)] == [
+        next(size for each, size, _ in clean.ask("files") if each == name),
+        True,
+    ]
+    assert clean.ask("shown", "01_message/answers.py") == clean.ask("read", "01_message/answers.py")
+    clean.ask("write", "emoji.txt", "a\tü 😀\r\n")
+    assert clean.ask("shown", "emoji.txt") == "a\tü 😀\r\n"
 
 
 @pytest.mark.processes

@@ -12,6 +12,7 @@ new Python. That stops accidents; it is no wall against malice. Source: ours.
 
 import io
 import os
+import re
 import runpy
 import shlex
 import shutil
@@ -24,7 +25,7 @@ import zipfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, chdir
+from contextlib import AbstractContextManager, ExitStack, chdir, suppress
 from functools import partial
 from importlib.machinery import SourceFileLoader
 from itertools import count
@@ -247,6 +248,18 @@ def words(line: str) -> list[str]:
 def read(name: str) -> str:
     """Return the text of a file."""
     return (HOME / name).read_text(encoding="utf-8", errors="replace")
+
+
+def shown(name: str) -> str:
+    """Return a file as one reads it: text, or else its bytes, 16 in a line after their position."""
+    data = (HOME / name).read_bytes()
+    with suppress(UnicodeDecodeError):
+        text = data.decode()
+        if not re.search(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
+            return text
+    rows = ((at, data[at : at + 16]) for at in range(0, len(data), 16))
+    cells = ((at, row, re.sub(r"[^ -~]", ".", row.decode("latin-1"))) for at, row in rows)
+    return "\n".join(f"{at:08}  {row.hex(' '):47}  |{text}|" for at, row, text in cells)
 
 
 def write(name: str, data: str | bytes) -> None:

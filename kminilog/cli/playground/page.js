@@ -91,7 +91,7 @@ function showLoaded(bytes) {
 
 function keep(now, isNew) {
   home = now;
-  $("list").replaceChildren(...home.files.map(([name, size]) => fileLink(name, ` ${size} bytes`)));
+  $("list").replaceChildren(...home.files.map(([name, size]) => fileLink(name, ` ${size}\u00a0bytes`)));
   if (isNew && (localStorage[KEY] ?? "") !== stored) adopt();
   else if (!isNew || store()) agreed = home.files;
 }
@@ -291,7 +291,7 @@ function fileLink(name, more = "") {
 async function openFile(name) {
   location.hash = tabOf(name);
   if (location.hash === "#files") {
-    $("text").textContent = await read(name);
+    $("text").textContent = await inTurn("", "shown", name);
   } else {
     $("scene").value = "record";
     showScene();
