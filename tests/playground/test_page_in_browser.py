@@ -384,9 +384,36 @@ def test_wrong_answer_is_shown_as_a_picture_and_a_right_one_in_the_map(page):
     write(page, text.replace("    raise NotImplementedError\n", f"    import struct\n{HEADER}", 1))
     click(page, "[data-lab=check]")
     assert page.is_hidden("#lab-trace")
-    assert page.get_attribute("#lab-said a", "href") == "#lab/1.2"
+    assert page.get_attribute("#lab-said a >> nth=-1", "href") == "#lab/1.2"
     assert page.locator("#map .is-yours").all_inner_texts() == ["header 1.1"]
     assert int(page.inner_text("#yours")) == before + 1
+
+
+def test_commands_of_a_verdict_are_links_that_do_them_here(page):
+    begin_lab_1(page)
+    page.evaluate("location.hash = 'lab/1.3'")
+    idle(page)
+    before, title, after = text_of(page).partition("# 1.3")
+    after = after.replace("raise NotImplementedError", "return bytes(40)", 1)
+    after = after.replace("_OFFSET = ...", "_OFFSET = 1")
+    write(page, before + title + after)
+    click(page, "[data-lab=check]")
+    assert "--verbose shows all of it" in page.inner_text("#lab-said")
+    click(page, "#lab-said a >> text=--verbose")
+    assert "got " + "00" * 40 in page.inner_text("#log > div >> nth=0")
+    show(page, "labs")
+    click(page, "#lab-said a >> text=step null-or-empty")
+    assert page.input_value("#scene") == "null-or-empty"
+    assert page.input_value("#scene-null-or-empty [name='--dialect']") == "kafka"
+    page.locator("#trace").wait_for(state="visible")
+    page.evaluate("location.hash = 'lab/1.6'")
+    idle(page)
+    click(page, "[data-lab=check]")
+    assert "Look: files/piece.bin in Files to read" in page.inner_text("#lab-said")
+    page.click(".about details.begun summary")
+    click(page, "#lab-files a >> text=piece.bin")
+    assert re.match(r"00000000  ([0-9a-f]{2} ){16}", page.inner_text("#text"))
+    assert "--log-dir 04_finding/files/log" in page.text_content("#task-4\\.5")
 
 
 def test_editor_indents_numbers_lines_and_is_left_by_escape_and_tab(page):

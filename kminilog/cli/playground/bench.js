@@ -43,7 +43,7 @@ function open() {
   clearTimeout(later);
   opened = location.hash;
   const [first, query] = place();
-  if (first === "step" && query.has("scene")) return openScene(query.get("scene"));
+  if (first === "step" && query.has("scene")) return openScene(query);
   if (!names.includes(first)) return;
   if (first !== name) $("answer-view").replaceChildren();
   name = first;
@@ -58,10 +58,12 @@ function open() {
   refresh();
 }
 const standard = (field) => field.defaultValue ?? [...field.options].find((each) => each.defaultSelected).value;
-function openScene(scene) {
+function openScene(query) {
+  const scene = query.get("scene");
   if (![...$("scene").options].some((each) => each.value === scene)) return;
   $("scene").value = scene;
   $("scene").dispatchEvent(new Event("change"));
+  for (const field of $(`scene-${scene}`).elements) field.value = query.getAll(field.name.replace(/^-+/, "")).join(" ");
   $("step-form").requestSubmit();
 }
 function showNumbers() {

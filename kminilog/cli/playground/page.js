@@ -217,13 +217,24 @@ async function fillMap() {
 // A line that is too long goes on below its first word.
 function say(text) {
   if (!text) return $("lab-said").replaceChildren();
-  $("lab-said").replaceChildren(...text.trimEnd().split("\n").map((line) => {
+  $("lab-said").replaceChildren(...text.replace(/: xxd (\S+),/, ": $1 in Files to read,").trimEnd().split("\n").map((line) => {
     const [next, exercise] = /^Next: ([\d.]+).*/.exec(line) ?? [];
-    const shown = make("div", {}, next ? make("a", { href: `#lab/${exercise}` }, next) : line.trimStart() || "\n");
+    const shown = make("div", {}, ...(next ? [make("a", { href: `#lab/${exercise}` }, next)] : withLinks(line.trimStart() || "\n")));
     shown.style.paddingLeft = `${line.length - line.trimStart().length}ch`;
     return shown;
   }));
   $("lab-said").scrollIntoView({ block: "nearest" });
+}
+// A command is a link that does it here: a step-through in Step, all else in Shell. One that has a
+// place for a name, such as FILE, is to be typed.
+function withLinks(line) {
+  return line.split(/((?<=: )kminilog [^·()`]+?(?= · | \(|$)|--verbose(?= ))/).map((text, at) => {
+    if (!(at % 2) || /\b(FILE|BYTE)\b|[=_]N\b/.test(text)) return text;
+    const [, scene, options] = /^kminilog step ([\w-]+)((?: --[\w-]+ \S+)*)$/.exec(text) ?? [];
+    if ([...$("scene").options].some((each) => each.value === scene)) return make("a", { href: `#step?scene=${scene}${options.replace(/ --([\w-]+) (\S+)/g, "&$1=$2")}` }, text);
+    const command = text === "--verbose" ? `lab check ${$("exercise").value} --verbose` : text;
+    return make("a", { href: "#shell", onclick: () => runLine(command.replace(/ (?=(files|broken)\/)/g, ` ${folder}/`)) }, text);
+  });
 }
 // At its end, `lab start` tells where to go and what to type in a terminal.
 function fitting([group, name], stdout) {
@@ -267,6 +278,10 @@ $("line").onkeydown = (event) => {
   at = Math.min(Math.max(at + step, 0), lines.length);
   $("line").value = lines[at] ?? "";
 };
+function runLine(line) {
+  $("line").value = line;
+  $("line-form").requestSubmit();
+}
 $("line-form").onsubmit = async () => {
   const line = $("line").value.trim().replace(/^kminilog\s+/, "");
   $("line").value = "";

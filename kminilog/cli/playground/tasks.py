@@ -32,14 +32,14 @@ def tasks_of(lab: Lab, catalogue: Catalogue) -> Iterator[Task]:
     """Yield the task of each exercise of a lab."""
     parts = _parts(lab, catalogue)
     for exercise in lab.exercises:
-        text = _fitting(parts.get(exercise.id, ""))
+        text = _fitting(parts.get(exercise.id, ""), lab)
         choices = list(catalogue.choices(exercise).values()) if exercise.kind == "predict" else []
         yield Task(exercise.id, text, catalogue.texts(exercise).question, choices)
 
 
 def about(lab: Lab, catalogue: Catalogue) -> str:
     """Return what README.md says of the lab as a whole."""
-    return _fitting(_parts(lab, catalogue)[""])
+    return _fitting(_parts(lab, catalogue)[""], lab)
 
 
 def _parts(lab: Lab, catalogue: Catalogue) -> Mapping[str, str]:
@@ -61,8 +61,12 @@ def parts_of(readme: str) -> Mapping[str, str]:
     return found
 
 
-def _fitting(text: str) -> str:
-    """Return the text in words that fit a page."""
+def _fitting(text: str, lab: Lab) -> str:
+    """Return the text in words that fit a page, whose shell is in the folder above the lab's."""
+    here = rf" {lab.work_name}/\1/"
+    text = re.sub(
+        r"\bkminilog [^`\n]*", lambda found: re.sub(" (files|broken)/", here, found[0]), text
+    )
     for pattern, fitting in _HERE:
         text = re.sub(pattern, fitting, text)
     return text
