@@ -198,6 +198,27 @@ def test_link_is_copied_and_restores_all_after_a_reload_without_a_network(page):
     assert acts(page) == ["set 11 ff"]
 
 
+def test_act_that_is_refused_is_not_done_and_can_be_mended(page):
+    go(page, "log?act=append+k+v")
+    said(page, "offset 0")
+    page.click("#copy")
+    wait_until(page, "document.getElementById('copied').textContent === 'Copied.'")
+    at = page.locator("#bench-log [name=byte]")
+    at.fill("x")
+    page.click("#bench-log [value=crash]")
+    wait_until(page, "document.getElementById('bench-fault').textContent.includes('no number')")
+    assert [acts(page), at.input_value()] == [["append k v"], "x"]
+    assert page.is_visible("#answer-view")
+    at.fill("5")
+    page.click("#bench-log [value=crash]")
+    page.click("#bench-log [value=recover]")  # comes while the engine still answers
+    wait_until(page, "document.querySelectorAll('#acts li').length === 3")
+    assert acts(page) == ["append k v", "crash 5", "recover"]
+    assert page.text_content("#bench-fault") == page.text_content("#copied") == ""
+    page.go_back()
+    wait_until(page, "document.querySelectorAll('#acts li').length === 2")
+
+
 @pytest.mark.parametrize(
     "fragment, fault",
     [

@@ -29,13 +29,13 @@ function setAddress() {
   history.replaceState(null, "", address());
   opened = location.hash;
 }
-function go(now) {
+function go(now, answer) {
   clearTimeout(later);
   setAddress();
   acts = now;
   history.pushState(null, "", address());
   opened = location.hash;
-  return refresh();
+  return answer && !isBusy ? show(answer) : refresh();
 }
 
 // From the address to the form: after a link, a reload, Back or Forward.
@@ -72,25 +72,27 @@ function showNumbers() {
 
 // While Python computes, more may be typed: then its answer is out of date, and is not shown.
 async function refresh() {
+  $("copied").textContent = "";
   isOld = true;
   if (isBusy) return;
   isBusy = true;
   while (isOld) {
     isOld = false;
-    const fields = Object.fromEntries(new FormData(form()));
-    const answer = await ask(name, fields, acts).then((html) => ({ html }), (fault) => ({ fault }));
+    const answer = await answerTo(acts);
     if (!isOld) show(answer);
   }
   isBusy = false;
 }
+function answerTo(done) {
+  return ask(name, Object.fromEntries(new FormData(form())), done).then((html) => ({ html }), (fault) => ({ fault }));
+}
+const told = (fault) => String(fault.message).trim().split("\n").at(-1).replace(/^ValueError: /, "");
 function show({ html, fault }) {
+  $("copied").textContent = "";
   const view = $("answer-view");
   const hadFocus = view.contains(document.activeElement);
-  if (fault && acts === tried) { // it is not possible now, so all stays as it was
-    acts = acts.slice(0, -1);
-    setAddress();
-  } else view.hidden = Boolean(fault);
-  $("bench-fault").textContent = fault ? String(fault.message).trim().split("\n").at(-1).replace(/^ValueError: /, "") : "";
+  view.hidden = Boolean(fault);
+  $("bench-fault").textContent = fault ? told(fault) : "";
   if (!fault) view.innerHTML = html;
   $("bench-said").textContent = view.querySelector(".say")?.textContent ?? "";
   $("acts").replaceChildren(...acts.map((act) => Object.assign(document.createElement("li"), { textContent: act })));
@@ -106,13 +108,21 @@ function show({ html, fault }) {
 
 const quoted = (word) => (/^[\w.:/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
 let isActDone = false; // and it began at a byte
-let tried = null; // the acts with the one that was done last
-function act(event) {
-  const line = [event.submitter.value, ...[...new FormData(event.target).values()].map(quoted)].join(" ");
-  isActDone = Boolean(event.target.elements.hex);
-  event.target.reset();
-  tried = [...acts, line];
-  go(tried);
+let lastAct = Promise.resolve(); // acts are done after each other, however fast they come
+function act({ submitter, target }) {
+  const line = [submitter.value, ...[...new FormData(target).values()].map(quoted)].join(" ");
+  const bench = name;
+  lastAct = lastAct.then(() => bench === name && tryAct(line, target));
+}
+// An act that the engine refuses is not done: its words stay in their fields, to be mended.
+async function tryAct(line, fields) {
+  const [bench, before] = [name, acts];
+  const answer = await answerTo([...before, line]);
+  if (bench !== name) return;
+  if (answer.fault) return void ($("bench-fault").textContent = told(answer.fault));
+  isActDone = Boolean(fields.elements.hex);
+  fields.reset();
+  await go([...acts, line], acts === before && answer);
 }
 function choose(cell) {
   byte = cell.dataset.at;
