@@ -154,7 +154,7 @@ def test_byte_is_changed_by_the_keyboard_alone_and_the_flipped_bit_is_named(page
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     page.keyboard.type("6d")
-    said(page, "One bit was flipped here: byte 23, 6d was 6c.")
+    said(page, "One flipped bit explains it: byte 23, 6d was 6c.")
     assert page.evaluate("document.activeElement.dataset.at") == "23"
     assert acts(page) == ["set 23 6d"]
     assert page.locator("#answer-view .f-lost .label").inner_text().startswith("crc ✗")

@@ -134,12 +134,11 @@ def _say(dialect: Dialect, outcome: Outcome, now: bytes, changes: int) -> str:
     said = f"{count(changes, 'byte', 'are')} changed. {said}"
     found = wrong_byte_in(dialect, now)
     if found:
-        what = "bit was flipped" if found.is_one_bit else "byte was changed"
-        byte = now[found.at]
-        return f"{said} One {what} here: byte {found.at}, {byte:02x} was {byte ^ found.mask:02x}."
-    if isinstance(outcome, Message):
-        return said
-    return f"{said} The crc does not tell which byte is wrong."
+        what = "flipped bit" if found.is_one_bit else "wrong byte"
+        is_now = now[found.at]
+        change = f"byte {found.at}, {is_now:02x} was {is_now ^ found.mask:02x}"
+        return f"{said} One {what} explains it: {change}."
+    return said if isinstance(outcome, Message) else f"{said} The bytes do not tell which is wrong."
 
 
 def _marked(outcome: Outcome, fields: Sequence[Field], now: bytes) -> list[Field]:
