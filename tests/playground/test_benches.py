@@ -281,19 +281,6 @@ def test_bench_played_by_hand_answers_as_on_the_machine(page, name):
     said(page, bench_of(name).answer({}, done[:-1]).steps[-1].say)
 
 
-def test_act_that_is_not_possible_leaves_all_as_it_was(page):
-    go(page, "cluster?act=send+1")
-    said(page, "The leader has m0")
-    page.click("#bench-cluster button[value=start]")
-    page.locator("#bench-fault", has_text="broker 0 is running").wait_for()
-    assert acts(page) == ["send 1"]
-    assert page.evaluate("location.hash").endswith("?brokers=3&act=send+1")
-    assert page.is_visible("#answer-view")
-    page.click("#bench-cluster button[value=crash]")
-    said(page, "Broker 1 was in sync, and leads now.")
-    assert page.text_content("#bench-fault") == ""
-
-
 def test_address_of_nothing_opens_the_first_tab_and_odd_ones_what_they_can(page):
     go(page, "state")
     page.wait_for_selector("#step-form", state="visible")
