@@ -1,7 +1,7 @@
 // The benches. The address is the state: the fields of a bench, and its acts in their order. Python
 // answers the whole state anew each time; this script only asks, and shows what it says.
 const $ = (id) => document.getElementById(id);
-const { bench: ask } = window.kminilog;
+const { bench: ask, lastLine } = window.kminilog;
 const names = [...document.querySelectorAll(".bench")].map((each) => each.id.slice("bench-".length));
 const form = () => $(`bench-${name}`).querySelector(".fields");
 let name = names[0];
@@ -86,13 +86,12 @@ async function refresh() {
 function answerTo(done) {
   return ask(name, Object.fromEntries(new FormData(form())), done).then((html) => ({ html }), (fault) => ({ fault }));
 }
-const told = (fault) => String(fault.message).trim().split("\n").at(-1).replace(/^ValueError: /, "");
 function show({ html, fault }) {
   $("copied").textContent = "";
   const view = $("answer-view");
   const hadFocus = view.contains(document.activeElement);
   view.hidden = Boolean(fault);
-  $("bench-fault").textContent = fault ? told(fault) : "";
+  $("bench-fault").textContent = fault ? lastLine(fault) : "";
   if (!fault) view.innerHTML = html;
   $("bench-said").textContent = view.querySelector(".say")?.textContent ?? "";
   $("acts").replaceChildren(...acts.map((act) => Object.assign(document.createElement("li"), { textContent: act })));
@@ -119,7 +118,7 @@ async function tryAct(line, fields) {
   const [bench, before] = [name, acts];
   const answer = await answerTo([...before, line]);
   if (bench !== name) return;
-  if (answer.fault) return void ($("bench-fault").textContent = told(answer.fault));
+  if (answer.fault) return void ($("bench-fault").textContent = lastLine(answer.fault));
   isActDone = Boolean(fields.elements.hex);
   fields.reset();
   await go([...acts, line], acts === before && answer);

@@ -116,7 +116,7 @@ async function adopt() {
   await openExercise();
 }
 const warn = (text) => { $("warning").textContent = text; };
-const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1);
+const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1).replace(/^ValueError: /, "");
 window.onunhandledrejection = ({ reason }) => warn(lastLine(reason));
 window.onstorage = ({ key }) => { if (key === KEY) adopt(); };
 const refused = (error) => ({ code: 2, stdout: "", stderr: lastLine(error), changed: [] });
@@ -124,7 +124,7 @@ const run = (words, given = "") => inTurn(`kminilog ${words.join(" ")} …`, "ru
 const check = async (lab, answers) => JSON.parse(await inTurn(`lab ${lab} …`, "check", lab, answers)).exercises;
 const read = (name) => inTurn("", "read", name);
 const bench = (...state) => inTurn("", "bench", ...state);
-window.kminilog = { run, check, bench };
+window.kminilog = { run, check, bench, lastLine };
 $("stop").onclick = () => $("stop").hidden || worker.end("Stopped.");
 function show() {
   const place = location.hash.slice(1).split("?")[0] || "step";
