@@ -33,6 +33,7 @@ OF_OTHERS = {
     "answers.py",
     "docs/_build/html",
     "docs/_build/html/playground",
+    "docs/_build/html/playground.zip",
     "pyspark/daemon.py",
 }
 EXAMPLE = "labs/11_entry/"  # a lab that docs/lecturers.md makes
