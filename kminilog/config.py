@@ -174,6 +174,8 @@ def read_value(setting: Setting | ClientSetting, text: str) -> int | bool | str:
         return {"true": True, "false": False}.get(text.lower(), text)
     if setting.name == "acks" and text == "all":  # the one number that Kafka also takes as a word
         return -1
+    if (setting.minimum, setting.maximum) == (0, 1) and text in ("true", "false"):
+        return int(text == "true")
     try:
         return int(text)
     except ValueError:

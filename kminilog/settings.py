@@ -67,6 +67,9 @@ _ROWS = (
         "time after which an append flushes the log to the disk",
     ),
     Setting("file.delete.delay.ms", 60_000, 0, INT64_MAX, "how long .deleted files are kept"),
+    Setting(
+        "message.drop.headers", 0, 0, 1, "1: a client's record with headers is stored without them"
+    ),
 )
 TOPIC_SETTINGS = {row.name: row for row in _ROWS}
 
@@ -95,6 +98,7 @@ class TopicSettings:
     flush_messages: int = _default("flush.messages")
     flush_ms: int = _default("flush.ms")
     file_delete_delay_ms: int = _default("file.delete.delay.ms")
+    message_drop_headers: int = _default("message.drop.headers")
 
     def __post_init__(self) -> None:
         for name, value in self.to_config().items():
