@@ -240,6 +240,11 @@ class Controller:
             self._record(led, topic=topic)
             return topic
 
+    @property
+    def state(self) -> ControllerState:
+        """The brokers, the topics, and who leads what; only the cluster changes it."""
+        return self._state
+
     def topic_id(self, name: str) -> str | None:
         """Return the identity of a topic; UnknownTopicOrPartitionError if there is none."""
         with self._lock:

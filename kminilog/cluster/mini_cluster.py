@@ -14,14 +14,14 @@ values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, K
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker, go_on
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.controller import Controller, LeaderReplica
 from kminilog.cluster.controller_state import AnyPath, ControllerState
-from kminilog.cluster.replica import FETCH_BYTES
+from kminilog.cluster.replica import FETCH_BYTES, Replica
 from kminilog.cluster.replication import agree, pull
 from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
 from kminilog.cluster.state_file import MAX_BROKERS
@@ -39,6 +39,7 @@ from kminilog.storage.partition.notices import warn
 from kminilog.storage.segment.scan import PLAIN, SegmentScanner
 from kminilog.storage.segment.segment import Segment
 
+Result = TypeVar("Result")
 REPLICA_LAG_TIME_MAX_MS = 10_000
 HIGH_WATERMARK_CHECKPOINT_MS = 5_000
 
@@ -145,8 +146,10 @@ class MiniCluster(Controller):
             place = (leader.node, leader.leadership.leader_epoch)
             offsets = range(UNKNOWN_OFFSET, UNKNOWN_OFFSET)
             try:
-                appended = self._append(leader, data)
-                self._advance(topic_partition)
+                now_ms = self._clock.now_ms()
+                appended = at_leader(
+                    self, topic_partition, lambda copy: copy.append_request(data, now_ms=now_ms)
+                )
                 if acks:
                     offsets = appended
             except KMiniLogError as error:
@@ -155,9 +158,9 @@ class MiniCluster(Controller):
                 self.on_unheard(error)
             return Produced(offsets.start, offsets.stop, *place)
 
-    def _append(self, leader: LeaderReplica, data: bytes) -> range:
+    def _worked(self, leader: LeaderReplica, work: Callable[[Replica], Result]) -> Result:
         try:
-            return leader.replica.append_request(data, now_ms=self._clock.now_ms())
+            return work(leader.replica)
         except (WriteFailedError, LogClosedError) as error:
             if isinstance(error, WriteFailedError) and error.restored:
                 raise
@@ -234,23 +237,8 @@ class MiniCluster(Controller):
         copied). Then followers that lag for too long leave the in-sync replicas, by the
         clock. A broker whose disk refuses a write ends as if it had crashed, as Kafka's does.
         """
-        copied = 0
-        for partition in list(self._state.partitions):
-            with self._lock:
-                leadership = self._state.leadership(partition)
-                for node in leadership.followers:
-                    if leadership.leader is not None and self._fetches(node):
-                        copied += self._pull(node, partition)
-                self._drop_lagging(partition)
-        with self._lock:
-            now_ms = self._clock.now_ms()
-            if self._checkpointed_ms is None:
-                self._checkpointed_ms = now_ms
-            if now_ms - self._checkpointed_ms >= HIGH_WATERMARK_CHECKPOINT_MS:
-                self._checkpointed_ms = now_ms
-                for broker in self._brokers.values():
-                    if broker.is_running:
-                        broker.checkpoint()
+        copied = sum(replicate_partition(self, each) for each in list(self._state.partitions))
+        checkpoint_if_due(self)
         return copied
 
     def retain(
@@ -313,3 +301,48 @@ class MiniCluster(Controller):
         )
         if lagging:
             self._change_in_sync(partition, set(leadership.in_sync) - lagging)
+
+
+def at_leader(
+    cluster: MiniCluster, topic_partition: TopicPartition, work: Callable[[Replica], Result]
+) -> Result:
+    """Let `work` read the leader's copy, or append to its log; return what it returns.
+
+    A leader whose log cannot be written any more ends as if it had crashed: then raises
+    NotLeaderForPartitionError. Raises UnknownTopicOrPartitionError, LeaderNotAvailableError, and
+    what `work` raises.
+    """
+    with cluster._lock:
+        result = cluster._worked(cluster._leader(topic_partition), work)
+        cluster._advance(topic_partition)
+        return result
+
+
+def replicate_partition(cluster: MiniCluster, partition: TopicPartition) -> int:
+    """Do what `replicate` does, for one partition.
+
+    If a follower cannot copy, because its leader's log is damaged, it lags. Raises what reading
+    that log raises, once followers that lag for too long have left the in-sync replicas.
+    """
+    with cluster._lock:
+        copied, leadership = 0, cluster._state.leadership(partition)
+        try:
+            for node in leadership.followers:
+                if leadership.leader is not None and cluster._fetches(node):
+                    copied += cluster._pull(node, partition)
+        finally:
+            cluster._drop_lagging(partition)
+        return copied
+
+
+def checkpoint_if_due(cluster: MiniCluster) -> None:
+    """Store the high watermarks of all brokers that run, every few seconds."""
+    with cluster._lock:
+        now_ms = cluster._clock.now_ms()
+        if cluster._checkpointed_ms is None:
+            cluster._checkpointed_ms = now_ms
+        if now_ms - cluster._checkpointed_ms >= HIGH_WATERMARK_CHECKPOINT_MS:
+            cluster._checkpointed_ms = now_ms
+            for broker in cluster._brokers.values():
+                if broker.is_running:
+                    broker.checkpoint()

@@ -1,7 +1,8 @@
 """`kminilog cluster`: a cluster in a directory, made, shown, broken and mended.
 
 Each command finds the cluster as the one before has left it. `crash` ends a broker as kill -9 ends
-a process, and it stays down until `start`. `describe` takes no lock: it shows the metadata that any
+a process, and it stays down until `start`. If `serve` has the cluster open, both let it do that:
+then a broker crashes while clients use it. `describe` takes no lock: it shows the metadata that any
 live broker can tell a client, and how far each log goes. Source: S0 1, S4; Kafka: TopicCommand.
 """
 
@@ -13,19 +14,20 @@ import click
 
 from kminilog.cli.cluster.demo import demo
 from kminilog.cli.shared.cluster_option import cluster_at
-from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
-from kminilog.cli.shared.interrupts import check_interrupt
+from kminilog.cli.shared.clusters import (
+    is_done_by_holder,
+    let_followers_copy,
+    make_cluster,
+    open_cluster,
+)
 from kminilog.cli.shared.options import CLUSTER, example, json_option, to_directory
 from kminilog.cli.shared.output import Broken, show, table_of, width
+from kminilog.cluster.asked import CRASH, START
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
-from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, StoredState
 from kminilog.errors import KMiniLogError, in_words, typed
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir.log_dir import holds_cluster
-from kminilog.storage.topics import TOPIC_SUFFIX
-from kminilog.system import SystemClock
 from kminilog.text import count, wrap
 
 _COPIES = ("replicas", "in_sync", "offline")
@@ -62,15 +64,7 @@ _broker = click.argument("broker", metavar="BROKER", type=int)
 @json_option
 def create(directory: Path, brokers: int, as_json: bool) -> None:
     """Make a cluster in DIR, which is new or empty; all of its brokers are live."""
-    try:
-        _refuse_used(directory)
-        clock = SystemClock()
-        MiniCluster.open(
-            directory, brokers=brokers, clock=clock, safe_point=check_interrupt
-        ).close()
-    except OSError as error:
-        error.add_note("name a new or empty directory where you can write")
-        raise
+    make_cluster(directory, brokers)
     told = f"created a cluster of {count(brokers, 'broker')} in {directory}"
     show(_description(cluster_at(directory), None, None, Broken()), as_json, lambda _: [told])
 
@@ -108,11 +102,16 @@ def crash(directory: Path, broker: int, as_json: bool) -> None:
     The followers copy nothing first. Messages that only this broker has are lost if another broker
     becomes the leader.
     """
-    _check_live(cluster_at(directory).state(), directory, broker)
-    with open_cluster(directory) as cluster:
-        before = cluster.metadata()
-        cluster.crash(broker)
-        changes = _changes(before, cluster.metadata())
+    files = cluster_at(directory)
+    _check_live(files.state(), directory, broker)
+    before = files.metadata()
+    if is_done_by_holder(directory, broker, CRASH):
+        changes = _changes(before, files.metadata())
+    else:
+        with open_cluster(directory) as cluster:
+            before = cluster.metadata()
+            cluster.crash(broker)
+            changes = _changes(before, cluster.metadata())
     show({"broker": broker, "live": False, "changes": changes}, as_json, _change)
 
 
@@ -122,15 +121,19 @@ def crash(directory: Path, broker: int, as_json: bool) -> None:
 @json_option
 def start(directory: Path, broker: int, as_json: bool) -> None:
     """Start BROKER of the cluster in DIR, which is down; followers then copy what they lack."""
-    state = cluster_at(directory).state()
-    _check_known(state, broker)
-    if state.brokers[broker]:
+    files, copied = cluster_at(directory), 0
+    _check_known(files.state(), broker)
+    if files.state().brokers[broker]:
         raise ValueError(f"broker {broker} is live already")
-    with open_cluster(directory) as cluster:
-        before = cluster.metadata()
-        cluster.start(broker)
-        copied = let_followers_copy(cluster)
-        changes = _changes(before, cluster.metadata())
+    before = files.metadata()
+    if is_done_by_holder(directory, broker, START):
+        changes = _changes(before, files.metadata())
+    else:
+        with open_cluster(directory) as cluster:
+            before = cluster.metadata()
+            cluster.start(broker)
+            copied = let_followers_copy(cluster)
+            changes = _changes(before, cluster.metadata())
     show({"broker": broker, "live": True, "copied": copied, "changes": changes}, as_json, _change)
 
 
@@ -145,20 +148,6 @@ def add_broker(directory: Path, as_json: bool) -> None:
 
 
 # ---- checks
-
-
-def _refuse_used(directory: Path) -> None:
-    """Raise ValueError if other files are in a directory than a `create` that was ended leaves."""
-    if holds_cluster(directory):
-        advice = f"{typed('cluster describe', directory)} shows it"
-        raise ValueError(f"{directory}: there is a cluster already; {advice}")
-    if directory.exists() and not directory.is_dir():
-        raise ValueError(f"{directory}: it is a file; name a new or empty directory")
-    found = directory.iterdir() if directory.exists() else ()
-    for path in found:
-        is_left_over = path.name in (".lock", ".reserve") or path.name.startswith("broker-")
-        if not is_left_over or any(path.glob(f"*{TOPIC_SUFFIX}")):
-            raise ValueError(f"{directory}: {path.name} is in it; name a new or empty directory")
 
 
 def _check_known(state: StoredState, broker: int) -> None:

@@ -17,7 +17,17 @@ from kminilog.storage.log_dir.log_dir import LogDir
 if TYPE_CHECKING:
     from kminilog.cluster.cluster_files import ClusterFiles
 
-CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "retain", "group")
+CLUSTER_COMMANDS = (
+    "topic",
+    "produce",
+    "consume",
+    "find",
+    "ls",
+    "verify",
+    "retain",
+    "group",
+    "serve",
+)
 """The commands that take --cluster."""
 
 

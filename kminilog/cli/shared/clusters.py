@@ -1,7 +1,7 @@
 """What the commands that take `--cluster DIR` share: the same questions to a cluster.
 
-Nobody keeps a cluster open between two commands, so its time stands still: followers copy only
-while a command lets them.
+Nobody but `serve` keeps a cluster open between two commands, so its time stands still: followers
+copy only while a command lets them.
 
     reads without a lock     `ls`, `find`, `topic list`, `topic describe`, `cluster describe`,
                              `group list`, `group describe`
@@ -9,6 +9,8 @@ while a command lets them.
     reads, and lets copy     `consume`, whenever a leader has messages that are not committed yet
     has it open              `produce`; with acks = -1 it lets followers copy, and waits for them
                              `topic create`, `cluster crash`, `cluster start`, `cluster add-broker`
+    keeps it open            `serve`: its followers copy all the time; it does what `cluster crash`
+                             and `cluster start` ask
 
 Source: ours.
 """
@@ -24,17 +26,24 @@ from kminilog.cli.shared.output import Broken, warn, warn_all
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading
 from kminilog.clock import Clock
+from kminilog.cluster.asked import START, ask, take_back
 from kminilog.cluster.requests import Cluster
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.config import complete_config
-from kminilog.errors import KMiniLogError, LeaderNotAvailableError, LogDirLockedError, in_words
+from kminilog.errors import (
+    KMiniLogError,
+    LeaderNotAvailableError,
+    LogDirLockedError,
+    in_words,
+    typed,
+)
 from kminilog.format.names import TopicPartition
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.storage.lock import LockWait
-from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.lock import LockWait, LogDirLock
+from kminilog.storage.log_dir.log_dir import LogDir, holds_cluster
 from kminilog.storage.partition.log_ends import OnLoss
 from kminilog.storage.partition.notices import OnGap
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic
 from kminilog.system import SystemClock
 
 if TYPE_CHECKING:
@@ -43,6 +52,7 @@ if TYPE_CHECKING:
 
 LOCK_TIMEOUT_MS = 5_000
 BETWEEN_COPIES_MS = 100
+LOOK_MS = 20
 
 
 class LeaderSide(NamedTuple):
@@ -65,16 +75,76 @@ def open_cluster(path: Path, *, timeout_ms: int | None = None) -> "Iterator[Mini
     from kminilog.cluster.mini_cluster import MiniCluster
 
     clock = SystemClock()
+    wait = LockWait(LOCK_TIMEOUT_MS if timeout_ms is None else timeout_ms, clock, warn)
     with recovery_reading("Starting the brokers") as scanner:
-        wait = LockWait(LOCK_TIMEOUT_MS if timeout_ms is None else timeout_ms, clock, warn)
-        with MiniCluster.reopen(
+        cluster = MiniCluster.reopen(
             path, clock=clock, scanner=scanner, lock_wait=wait, safe_point=check_interrupt
-        ) as cluster:
+        )
+    with cluster:
+        try:
+            warn_all(cluster.take_warnings())
+            yield cluster
+        finally:
+            warn_all(cluster.take_warnings())
+
+
+def make_cluster(directory: Path, brokers: int) -> None:
+    """Make a cluster in a directory that is new or empty; all of its brokers are live."""
+    from kminilog.cluster.mini_cluster import MiniCluster
+
+    try:
+        _refuse_used(directory)
+        clock = SystemClock()
+        MiniCluster.open(
+            directory, brokers=brokers, clock=clock, safe_point=check_interrupt
+        ).close()
+    except OSError as error:
+        error.add_note("name a new or empty directory where you can write")
+        raise
+
+
+def _refuse_used(directory: Path) -> None:
+    """Raise ValueError if other files are in a directory than a `create` that was ended leaves."""
+    if holds_cluster(directory):
+        advice = f"{typed('cluster describe', directory)} shows it"
+        raise ValueError(f"{directory}: there is a cluster already; {advice}")
+    if directory.exists() and not directory.is_dir():
+        raise ValueError(f"{directory}: it is a file; name a new or empty directory")
+    found = directory.iterdir() if directory.exists() else ()
+    for path in found:
+        is_left_over = path.name in (".lock", ".reserve") or path.name.startswith("broker-")
+        if not is_left_over or any(path.glob(f"*{TOPIC_SUFFIX}")):
+            raise ValueError(f"{directory}: {path.name} is in it; name a new or empty directory")
+
+
+def is_done_by_holder(directory: Path, broker: int, what: str) -> bool:
+    """Let the process that has the cluster open crash or start a broker; False if none has.
+
+    Raises LogDirLockedError if that process does not do it: then it is not `serve`.
+    """
+    clock, files = SystemClock(), cluster_at(directory)
+    end_ms = clock.now_ms() + LOCK_TIMEOUT_MS
+    is_asked = False
+    try:
+        while True:
             try:
-                warn_all(cluster.take_warnings())
-                yield cluster
-            finally:
-                warn_all(cluster.take_warnings())
+                LogDirLock(directory).release()
+                return False
+            except LogDirLockedError as error:
+                if clock.now_ms() > end_ms:
+                    error.add_note(
+                        f"it was asked for the {what} of broker {broker}; see its output"
+                    )
+                    raise
+            if not is_asked:
+                ask(directory, broker, what)
+                is_asked = True
+            clock.sleep_ms(LOOK_MS)
+            check_interrupt()
+            if files.state().brokers[broker] == (what == START):
+                return True
+    finally:
+        take_back(directory, broker)
 
 
 def let_followers_copy(cluster: "MiniCluster") -> int:
