@@ -2,7 +2,8 @@
 
 A word is a folder of the package, as wide and as high as it stands there. Modules and stars come
 from the table, arrows from the imports of these modules: from each folder to those that it imports,
-but for those to which other arrows lead already.
+but for those to which other arrows lead already. No arrow crosses a room: one for which there is no
+place is named below the words, as `wire -> consumer`, and then in the caption.
 """
 
 import re
@@ -20,7 +21,7 @@ HEAD, CELL = 46, 8  # above the squares of a room; of one square, with the space
 
 CAPTION = """<figcaption>A square is a module: <i class="s1"></i> ★ storage, <i class="s2"></i> ★★
 producer, <i class="s3"></i> ★★★ consumer. An arrow leads from a folder to one that it imports. It
-may import all to which arrows lead from there, too.</figcaption>"""
+may import all to which arrows lead from there, too.{more}</figcaption>"""
 
 
 class Module(NamedTuple):
@@ -88,7 +89,9 @@ class FloorPlan(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place."""
-        return [Drawing(words=[line.split() for line in self.content])]
+        lines = [line.split() for line in self.content]
+        words = [line for line in lines if "->" not in line]
+        return [Drawing(words=words, told=[(line[0], line[2]) for line in lines if "->" in line])]
 
 
 def _place(folder: str) -> str:
@@ -154,11 +157,19 @@ def _rooms(words: list[list[str]], folders: dict[str, list[Module]]) -> dict[str
     }
 
 
-def _svg(rooms: dict[str, Room], arrows: dict[str, list[str]]) -> str:
+def _svg(
+    rooms: dict[str, Room], arrows: dict[str, list[str]], only_told: list[tuple[str, str]]
+) -> str:
+    for folder, other in only_told:
+        if other not in arrows[folder]:
+            raise ValueError(f"{folder} -> {other}: there is no such arrow")
+    more = "".join(f" Not drawn: {one} imports {other}." for one, other in only_told)
     told, drawn = [], []
     for folder, room in rooms.items():
         told.append(f"{folder}: {room.size()}")
         for other in arrows[folder]:
+            if (folder, other) in only_told:
+                continue
             above = rooms[other]
             left, right = max(room.left, above.left), min(room.right, above.right)
             if left >= right or room.top - above.bottom != GAP:
@@ -170,7 +181,8 @@ def _svg(rooms: dict[str, Room], arrows: dict[str, list[str]]) -> str:
     return (
         f'<figure class="floor-plan"><svg viewBox="0 0 {WIDTH + 2} {height:g}" role="group" '
         f'aria-label="{". ".join(told)}."><path d="{"".join(drawn)}"/>'
-        f"{''.join(room.svg(folder) for folder, room in rooms.items())}</svg>{CAPTION}</figure>"
+        f"{''.join(room.svg(folder) for folder, room in rooms.items())}</svg>"
+        f"{CAPTION.format(more=more)}</figure>"
     )
 
 
@@ -198,7 +210,7 @@ def draw(app: Sphinx, page: nodes.document) -> None:
         folders = _folders(table)
         try:
             rooms = _rooms(place["words"], folders)
-            place.replace_self(_raw(_svg(rooms, _arrows(folders))))
+            place.replace_self(_raw(_svg(rooms, _arrows(folders), place["told"])))
             table.replace_self(_folded(table, rooms))
         except ValueError as error:
             logging.getLogger(__name__).warning("floor plan: %s", error, location=table)

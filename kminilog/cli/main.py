@@ -48,6 +48,7 @@ COMMANDS = {
     "ingest": "ingest",
     "partition": "partition",
     "assign": "assign",
+    "serve": "serve",
     "cluster": "cluster.command",
     "group": "group.command",
     "step": "step.command",

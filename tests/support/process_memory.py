@@ -47,10 +47,10 @@ def driver_peaks(process: "subprocess.Popen[bytes]") -> dict[str, int]:
     found = {"python": 0, "jvm": 0}
     while process.poll() is None:
         with suppress(OSError, StopIteration):
-            found["python"] = _peak_bytes(process.pid)
+            found["python"] = peak_bytes(process.pid)
             for pid in _children().get(process.pid, []):
                 if _name(pid) == "java":
-                    found["jvm"] = max(found["jvm"], _peak_bytes(pid))
+                    found["jvm"] = max(found["jvm"], peak_bytes(pid))
         with suppress(subprocess.TimeoutExpired):
             process.wait(POLL_SECONDS)
     return found
@@ -91,14 +91,15 @@ def _look(found: dict[str, int]) -> None:
             if not name.startswith(("java", "python")):
                 continue  # about to become something else
             kind = "jvm" if name == "java" else "worker"
-            found[kind] = max(found.get(kind, 0), _peak_bytes(pid))
+            found[kind] = max(found.get(kind, 0), peak_bytes(pid))
 
 
 def _name(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
-def _peak_bytes(pid: int) -> int:
+def peak_bytes(pid: int) -> int:
+    """Return the most bytes that a process has held."""
     return _bytes(pid, "VmHWM:")
 
 

@@ -40,14 +40,15 @@ class Run(NamedTuple):
 
 
 class CommandLine:
-    """`kminilog` with one log dir."""
+    """`kminilog` with one log dir, or with what another option names."""
 
-    def __init__(self, log_dir: Path) -> None:
+    def __init__(self, log_dir: Path, option: str = "--log-dir") -> None:
         self.log_dir = log_dir
+        self._option = option
 
     def __call__(self, *arguments: str | Path | int, stdin: bytes = b"") -> Run:
         """Run a command in this process."""
-        texts = ["--log-dir", str(self.log_dir), *map(str, arguments)]
+        texts = [self._option, str(self.log_dir), *map(str, arguments)]
         result = CliRunner().invoke(main, texts, input=stdin)
         return Run(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
 
@@ -60,11 +61,9 @@ class CommandLine:
     def start(self, *arguments: str, **options: Any) -> Process[bytes]:
         """Start a command as a process of its own."""
         return Process(
-            [*PROGRAM, "--log-dir", str(self.log_dir), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            [*PROGRAM, self._option, str(self.log_dir), *arguments],
             env=environment(),
-            **options,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
         )
 
 
