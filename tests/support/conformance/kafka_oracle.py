@@ -40,7 +40,7 @@ def dump_log_segments(files: Sequence[Path], *options: str) -> tuple[bytes, str]
     """Run Kafka's DumpLogSegments; return its stdout, and its stderr without log4j's lines."""
     process = subprocess.run(
         [
-            _java(),
+            java(),
             "-Dfile.encoding=UTF-8",
             "-Dstdout.encoding=UTF-8",
             "-cp",
@@ -60,7 +60,7 @@ def run_java(program: Path, stdin: str) -> None:
     """Run a Java program of one file with Kafka's classes."""
     jars = os.pathsep.join(map(str, kafka_jars()))
     process = subprocess.run(
-        [_java(), "-cp", jars, str(program)],
+        [java(), "-cp", jars, str(program)],
         input=stdin,
         capture_output=True,
         text=True,
@@ -109,7 +109,8 @@ def _unpack(archive: Path, directory: Path) -> None:
                 (directory / Path(member.name).name).write_bytes(content.read())
 
 
-def _java() -> str:
+def java() -> str:
+    """Return the command that runs Java."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     if java is None:
