@@ -6,6 +6,7 @@ from kminilog.config import ClientSetting, Table
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT32_MAX, INT64_MAX, TOPIC_SETTINGS, Setting
+from kminilog.wire.broker import BROKER_SETTINGS
 
 PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 _HEAD = """# Settings
@@ -34,6 +35,11 @@ _OF_CONSUMERS = """
 `consume` takes them; in Python, `Consumer` and `open_streams`. [The consumer](consumer.md) and
 [Groups](groups.md) explain them.
 """
+_OF_BROKERS = """
+## Settings of a broker
+
+`serve` takes them. [Kafka's clients](serve.md) explains it.
+"""
 _LARGE = {INT32_MAX: "2³¹ − 1", INT64_MAX: "2⁶³ − 1"}
 
 
@@ -44,6 +50,7 @@ def page() -> str:
             *(_HEAD, _OF_TOPICS, _table(TOPIC_SETTINGS)),
             *(_OF_PRODUCERS, _table(PRODUCER_SETTINGS)),
             *(_OF_CONSUMERS, _table(CONSUMER_SETTINGS)),
+            *(_OF_BROKERS, _table(BROKER_SETTINGS)),
         )
     )
 
