@@ -25,7 +25,7 @@ GROUPS = {
     "A segment": ["segment"],
     "Search": ["lookup"],
     "Producer": ["producer"],
-    "Consumer and pipeline": ["consumer"],
+    "Consumer and pipeline": ["consumer", "network"],
 }
 
 

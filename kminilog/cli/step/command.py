@@ -39,6 +39,7 @@ SCENES = {
     "rebalance": "consumer",
     "streams": "consumer",
     "journey": "consumer",
+    "wire": "network",
 }
 
 

@@ -38,6 +38,7 @@ IN_ORDER = [
     "rebalance",
     "streams",
     "journey",
+    "wire",
 ]
 
 
