@@ -12,8 +12,8 @@ from tests.support.course.student import start_lab
 LABS_WITH_EXAM = [lab.number for lab in all_labs() if lab.has_exam]
 
 
-def test_all_labs_but_that_of_spark_have_an_exam():
-    assert [lab.number for lab in all_labs() if lab.number not in LABS_WITH_EXAM] == [9]
+def test_all_labs_but_those_without_functions_of_the_engine_have_an_exam():
+    assert [lab.number for lab in all_labs() if lab.number not in LABS_WITH_EXAM] == [9, 11]
 
 
 @pytest.mark.processes

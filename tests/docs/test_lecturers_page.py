@@ -30,7 +30,7 @@ STUDENTS = (PROJECT / "labs" / "term" / "en" / "students.md").read_text()
     r"^## Your words in a step-through\n.*?(?=^## What)", PAGE, re.DOTALL | re.MULTILINE
 )
 TERM, STEPS = PAGE.split("## A new exercise, step by step")
-MADE = re.compile(r"^`(labs/11_entry/[^`]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MADE = re.compile(r"^`(labs/12_entry/[^`]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(language: str, text: str) -> list[str]:
@@ -168,10 +168,10 @@ def test_lab_that_is_made_by_the_steps_passes_the_course_check(tmp_path):
         ["bash", "-ec", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done
-    assert "lab 11, The bytes of an entry: ok\n" in done.stdout
+    assert "lab 12, The bytes of an entry: ok\n" in done.stdout
     assert (
         "def encode_entry(entry: IndexEntry) -> bytes:"
-        in (tmp_path / "for-students/labs/11_entry/starter.py").read_text()
+        in (tmp_path / "for-students/labs/12_entry/starter.py").read_text()
     )
 
 

@@ -36,7 +36,7 @@ OF_OTHERS = {
     "docs/_build/html/playground.zip",
     "pyspark/daemon.py",
 }
-EXAMPLE = "labs/11_entry/"  # a lab that docs/lecturers.md makes
+EXAMPLE = "labs/12_entry/"  # a lab that docs/lecturers.md makes
 READ = sorted(
     [
         *(PROJECT / "kminilog").rglob("*.py"),

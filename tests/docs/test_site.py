@@ -383,6 +383,10 @@ def test_room_of_the_floor_plan_opens_the_rows_of_its_folder(site, browser):
     [
         ("kminilog\nformat", "draw each of kminilog, format, storage, and no other"),
         ("kminilog\nstorage\nformat", "format imports kminilog: draw it right below that"),
+        (
+            "kminilog\nformat\nstorage\nformat -> storage",
+            "format -> storage: there is no such arrow",
+        ),
     ],
 )
 def test_floor_plan_that_its_drawing_does_not_fit_fails_the_build(tmp_path, drawn, complaint):
