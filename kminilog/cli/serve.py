@@ -71,7 +71,7 @@ def to_address(ctx: click.Context, param: click.Parameter, value: str | None) ->
     "--brokers",
     type=click.IntRange(1, MAX_BROKERS),
     metavar="N",
-    help="With --cluster DIR: make a cluster of N brokers there, if there is none yet.",
+    help="Serve a cluster of N brokers; it is made, if the directory has none yet.",
 )
 @click.option(
     "--advertise",
@@ -106,9 +106,6 @@ def command(
     With --cluster each live broker of a cluster has a port; `kminilog cluster crash DIR BROKER`,
     typed in another terminal, closes it, and `kminilog cluster start` opens it again.
     """
-    if brokers and not is_cluster():
-        advice = f"`kminilog --cluster DIR serve --brokers {brokers}`"
-        raise click.UsageError(f"--brokers needs --cluster DIR before the command: {advice}")
     settings = parse_config(config, BROKER_SETTINGS)
     if auto_create_topics:
         settings["auto.create.topics.enable"] = True
@@ -120,7 +117,7 @@ def command(
     def is_over() -> bool:
         return bool(is_interrupted() or failed)
 
-    if is_cluster():
+    if brokers or is_cluster():
         _make_if_new(log_dir_path, brokers)
         sockets = _sockets(host, port, cluster_at(log_dir_path).state().brokers)
         with ExitStack() as open_ones, open_cluster(log_dir_path) as cluster:

@@ -377,9 +377,11 @@ def kminilog(*words: object) -> Any:
     return CliRunner().invoke(main, [*map(str, words)])
 
 
-def started(path: Path, *options: str) -> tuple[Process[str], list[dict[str, Any]]]:
+def started(
+    path: Path, *options: str, place: str = "--cluster"
+) -> tuple[Process[str], list[dict[str, Any]]]:
     """Start `serve --json` on a cluster of three brokers; return it and what it says first."""
-    words = ["--cluster", str(path), "serve", "--port", "0", "--json", *options]
+    words = [place, str(path), "serve", "--port", "0", "--json", *options]
     process = Process[str](
         [*PROGRAM, *words],
         stdout=subprocess.PIPE,
@@ -394,7 +396,8 @@ def started(path: Path, *options: str) -> tuple[Process[str], list[dict[str, Any
 @pytest.mark.processes
 def test_serve_makes_a_cluster_and_cluster_crash_and_start_act_on_it(tmp_path):
     path = tmp_path / "shop"
-    process, lines = started(path, "--brokers", "3", "--auto-create-topics")
+    options = ("--brokers", "3", "--auto-create-topics")
+    process, lines = started(path, *options, place="--log-dir")
     with process:
         assert [one["broker"] for one in lines] == [0, 1, 2]
         addresses = {one["broker"]: Address(one["host"], one["port"]) for one in lines}
@@ -438,10 +441,11 @@ def test_serve_says_which_brokers_of_a_cluster_are_down(tmp_path):
     assert said.startswith("kminilog: broker 2 is down, so nothing listens at 127.0.0.1:")
 
 
-def test_brokers_without_a_cluster_and_a_port_that_is_taken_are_refused(tmp_path):
-    alone = kminilog("--log-dir", tmp_path / "log", "serve", "--brokers", 3)
-    assert (alone.exit_code, "--cluster DIR serve --brokers 3" in alone.stderr) == (2, True)
-    assert not (tmp_path / "log").exists()
+def test_brokers_in_a_used_log_dir_and_a_port_that_is_taken_are_refused(tmp_path):
+    create = ("topic", "create", "orders", "--partitions", 1)
+    assert kminilog("--log-dir", tmp_path / "log", *create).exit_code == 0
+    used = kminilog("--log-dir", tmp_path / "log", "serve", "--brokers", 3)
+    assert (used.exit_code, "name a new or empty directory" in used.stderr) == (2, True)
     high = kminilog("--cluster", tmp_path / "shop", "serve", "--brokers", 3, "--port", 65534)
     assert (high.exit_code, "cannot listen at 127.0.0.1:65536" in high.stderr) == (2, True)
 
