@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.cli.main import COMMANDS, OF_COURSE
+from kminilog.cli.main import COMMANDS, NEEDED_BY, OF_COURSE
 from tests.support.cli.command_line import PROJECT, assert_one_line
 from tests.support.cli.command_line import Run as Ended
 
@@ -86,9 +86,9 @@ def failed(python: Run, lines: tuple[str, ...]) -> dict[str, str]:
     return {line: run.err for line, run in ran.items() if run.code}
 
 
-def test_tools_are_all_commands_but_those_of_the_course():
+def test_tools_are_all_commands_but_those_that_need_more():
     tried = {line.split()[0] for line in (*TOOLS, *OF_JOBS)} - {"--help"}
-    assert tried == COMMANDS.keys() - set(OF_COURSE)
+    assert tried == COMMANDS.keys() - NEEDED_BY.keys()
 
 
 def test_without_the_course_every_tool_of_the_engine_works(without):
@@ -99,6 +99,16 @@ def test_without_the_course_every_tool_of_the_engine_works(without):
         needs = "this needs the folder kminilog/course, which is not there"
         assert_one_line(python("-m", "kminilog", command, "list"), 2, needs)
         assert f"\n  {command} " not in listed
+
+
+def test_without_wire_all_works_but_serve(without):
+    python = without("wire")
+    assert failed(python, (*TOOLS, *OF_JOBS)) == {}
+    needs = "this needs the folder kminilog/wire, which is not there"
+    for command in ("serve", "step wire"):
+        assert_one_line(python("-m", "kminilog", *command.split()), 2, needs)
+    assert "\n  serve " not in python("-m", "kminilog", "--help").out
+    assert python("-m", "kminilog", "step", "murmur2").code == 0
 
 
 def test_without_the_files_of_brokers_all_else_works(without):

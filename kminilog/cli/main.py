@@ -59,6 +59,11 @@ COMMANDS = {
 """The module of each command, in the order in which a new user needs them."""
 OF_COURSE = ("step", "lab", "course", "playground")
 """The commands that need the folder `course`. Without it, all others work."""
+NEEDED_BY = {
+    **dict.fromkeys(OF_COURSE, ("course",)),
+    "serve": ("wire", "broker_files", "format.later_formats"),
+}
+"""What such a command needs of the package; without it, it is not listed."""
 WITHOUT_CLUSTER = {
     "cluster": "name the directory after the command",
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
@@ -89,9 +94,10 @@ class CommandLine(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands; those of the course only if it is there."""
-        is_whole = find_spec("kminilog.course") is not None
-        return [name for name in COMMANDS if is_whole or name not in OF_COURSE]
+        """Return the names of all commands for which all is there that they need."""
+        needed = {part for parts in NEEDED_BY.values() for part in parts}
+        missing = {part for part in needed if find_spec(f"kminilog.{part}") is None}
+        return [name for name in COMMANDS if not missing & {*NEEDED_BY.get(name, ())}]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
