@@ -45,6 +45,9 @@ PRODUCER_IDS_FILE = ".producer-ids"
 _IDS_AT_ONCE = 1_000
 _MOST_WAIT_SECONDS = 60
 """Of a Fetch: nobody hears of a client that goes away meanwhile without a word."""
+MOST_WAITING_PARTITIONS = 10_000
+"""Of all Fetch requests that wait, which look again after each append: above that, the next ones
+are answered at once."""
 
 
 class Client(NamedTuple):
@@ -70,7 +73,7 @@ class ServingBroker:
         self._served = served
         self._changed = asyncio.Event()
         self._appends: list[AppendedSet] = []
-        self._next_id = self._last_id = 0
+        self._next_id = self._last_id = self._waiting_partitions = 0
         self.topics = TopicRequests(
             served,
             chance,
@@ -195,11 +198,17 @@ class ServingBroker:
         """Answer Fetch once it has `min_bytes`, or an error, or at the end of `max_wait_ms`."""
         wait_seconds = min(request["max_wait_ms"] / 1000, _MOST_WAIT_SECONDS)
         end = asyncio.get_running_loop().time() + wait_seconds
-        while True:
-            answer, size_bytes, has_error = self.messages.fetch(request, version, client.node)
-            is_enough = size_bytes >= request["min_bytes"] or has_error or client.is_gone()
-            if is_enough or not await self.woken(end):
-                return answer
+        partitions = sum(len(topic["partitions"]) for topic in request["topics"])
+        self._waiting_partitions += partitions
+        try:
+            while True:
+                answer, size_bytes, has_error = self.messages.fetch(request, version, client.node)
+                is_enough = size_bytes >= request["min_bytes"] or has_error or client.is_gone()
+                is_too_much = self._waiting_partitions > MOST_WAITING_PARTITIONS
+                if is_enough or is_too_much or not await self.woken(end):
+                    return answer
+        finally:
+            self._waiting_partitions -= partitions
 
     def _init_producer_id(self, request: Value) -> Value:
         """Answer InitProducerId: an id that no producer has had here."""

@@ -36,6 +36,8 @@ JOIN_SECONDS = 0.05
 _SECONDS_BETWEEN_SIGNS = 1.0
 """How often it shows meanwhile that it is alive: that writes the file of the group."""
 MOST_SESSION_MS = 1_800_000  # Kafka: group.max.session.timeout.ms
+MOST_METADATA_BYTES = 1 << 18
+"""Of a JoinGroup: the request is in memory as long as it waits."""
 _MOST_CLIENT_ID = 200
 _NEWEST_SUBSCRIPTION = 1
 
@@ -101,6 +103,9 @@ class GroupRequests:
             reason = f"protocol type {request['protocol_type']!r}, not {CONSUMER!r}"
             raise RefusedError(Code.INCONSISTENT_GROUP_PROTOCOL, reason)
         offered = {each["name"]: each["metadata"] for each in request["protocols"]}
+        if sum(len(each or b"") for each in offered.values()) > MOST_METADATA_BYTES:
+            reason = f"more than {MOST_METADATA_BYTES} bytes of metadata"
+            raise RefusedError(Code.INCONSISTENT_GROUP_PROTOCOL, reason)
         known = [name for name in offered if name in OURS]
         if not known:
             reason = f"the assignors {', '.join(offered)} are not known here"

@@ -126,18 +126,24 @@ class Server:
             return writer.is_closing() or (isinstance(reader, _Reader) and reader.has_ended)
 
         while True:
-            async with asyncio.timeout(self._idle_seconds):
-                size = int.from_bytes(await reader.readexactly(_SIZE_BYTES), signed=True)
-                if not 0 < size <= self._most_bytes:
-                    reason = f"a size of {size} bytes, and {self._most_bytes} are the most"
-                    raise MalformedError(reason)
-                frame = await self._frame(reader, size, writer, address)
-            response = await self._response(frame, is_gone, address)
-            del frame
+            response = await self._response(
+                await self._request(reader, writer, address), is_gone, address
+            )
             if response is not None:
                 await self._send(writer, response)
                 del response
             await asyncio.sleep(0)  # the turn of others
+
+    async def _request(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str
+    ) -> bytes:
+        """Return the next frame; TimeoutError if the client is silent too long."""
+        async with asyncio.timeout(self._idle_seconds):
+            size = int.from_bytes(await reader.readexactly(_SIZE_BYTES), signed=True)
+            if not 0 < size <= self._most_bytes:
+                reason = f"a size of {size} bytes, and {self._most_bytes} are the most"
+                raise MalformedError(reason)
+            return await self._frame(reader, size, writer, address)
 
     async def _send(self, writer: asyncio.StreamWriter, response: bytes) -> None:
         messages = self._broker.messages
@@ -199,6 +205,7 @@ class Server:
         request, end = decode(f"{api.name}Request", version, frame, position)
         if end != len(frame):
             raise MalformedError(f"{len(frame) - end} bytes after {api.name}")
+        del frame  # what is needed of it, `request` has
         client = Client(address, header["client_id"] or "", is_gone, self._node)
         asked = await self._broker.answer(api, request, version, client)
         self._told(asked)

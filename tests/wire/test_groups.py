@@ -14,7 +14,7 @@ from kminilog.consumer.readers import LogDirSource
 from kminilog.format.names import TopicPartition
 from kminilog.wire import groups
 from kminilog.wire.errors import Code
-from kminilog.wire.groups import MOST_SESSION_MS, NOBODY
+from kminilog.wire.groups import MOST_METADATA_BYTES, MOST_SESSION_MS, NOBODY
 from kminilog.wire.schemas import decode, encode
 from tests.support.wire.exchange import Exchange, short
 
@@ -354,6 +354,14 @@ def test_subscription_that_is_none_is_refused(exchange, metadata):
     answer = exchange("JoinGroup", 2, joining(protocols=protocols))
     assert answer["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
     assert not (exchange.writer.path / GROUPS_DIR / "g.json").exists()
+
+
+def test_join_with_too_much_metadata_is_refused(exchange):
+    large = subscription("orders") + bytes(MOST_METADATA_BYTES // 2)
+    for names, code in ((("range",), 0), (("range", "own"), Code.INCONSISTENT_GROUP_PROTOCOL)):
+        protocols = [{"name": name, "metadata": large} for name in names]
+        answer = exchange("JoinGroup", 2, joining(group_id=f"g{len(names)}", protocols=protocols))
+        assert answer["error_code"] == code
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 9])

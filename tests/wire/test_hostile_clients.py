@@ -215,6 +215,20 @@ def test_clients_that_ask_for_much_and_read_nothing_do_no_harm(tmp_path, record_
         record_property("counted", f"{broker.peak() >> 20} MiB")
 
 
+def test_large_requests_that_wait_do_no_harm(tmp_path, record_property):
+    with watched(tmp_path) as broker:
+        broker.assert_served()
+        waiting = {"max_wait_ms": 600_000, "min_bytes": 1 << 30}
+        large = fetched([("honest", 0, 0)] * 4_900) | waiting
+        clients = [broker.serving.client() for _ in range(30)]
+        for client in clients:
+            client.send("Fetch", 4, large)
+        broker.assert_served()
+        for client in clients:
+            client.socket.close()
+        record_property("counted", f"{broker.peak() >> 20} MiB")
+
+
 SMALLEST = [(None, b"")]
 LARGE = {
     "one message": lambda: set_of([(None, bytes(LARGEST - 200))]),

@@ -331,6 +331,24 @@ def test_fetch_of_a_client_that_is_gone_does_not_wait(exchange):
     exchange("Fetch", 4, waiting(), is_gone=lambda: True)
 
 
+def test_fetches_of_too_many_partitions_do_not_all_wait(exchange, monkeypatch):
+    monkeypatch.setattr(broker, "MOST_WAITING_PARTITIONS", 10)
+    large = fetched([("orders", 0, 0)] * 4) | {"max_wait_ms": 60_000}
+
+    async def story():
+        asked = [exchange.asked_for("Fetch", 4, large) for _ in range(4)]
+        tasks = [asyncio.create_task(each) for each in asked]
+        await asyncio.sleep(0.05)
+        done = [task.done() for task in tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return done
+
+    assert asyncio.run(story()) == [False, False, True, True]
+    assert exchange.broker._waiting_partitions == 0
+
+
 def test_fetch_that_waits_does_not_see_a_topic_that_is_deleted_meanwhile(exchange):
     async def later():
         await asyncio.sleep(0.02)
