@@ -157,7 +157,7 @@ class ServingBroker:
     async def woken(self, end: float) -> bool:
         """Wait until `wake`; tell if it came before this time of the event loop."""
         try:
-            async with asyncio.timeout_at(end):  # wait_for may swallow a cancellation (3.11)
+            async with asyncio.timeout_at(end):  # wait_for of Python 3.11 may lose a cancellation
                 await self._changed.wait()
         except TimeoutError:
             return False

@@ -31,6 +31,7 @@ _HEAD = struct.Struct(">ii")  # of a response: size, correlation id
 _PIECE_BYTES = 1 << 16
 _BUFFER_BYTES = 1 << 16
 _BACKLOG = 1_000
+_LOOK_SECONDS = 1
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -87,9 +88,10 @@ class Server:
 
     async def close(self) -> None:
         """End all connections: each after the request that it is at, unless that only waits."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks, timeout=_LOOK_SECONDS)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

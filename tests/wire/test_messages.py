@@ -331,6 +331,20 @@ def test_fetch_of_a_client_that_is_gone_does_not_wait(exchange):
     exchange("Fetch", 4, waiting(), is_gone=lambda: True)
 
 
+def test_fetch_that_is_cancelled_in_the_moment_of_an_append_ends(exchange):
+    """`asyncio.wait_for` of Python 3.11 loses the cancellation: a broker never ended."""
+
+    async def story():
+        task = asyncio.create_task(exchange.asked_for("Fetch", 4, waiting()))
+        await asyncio.sleep(0.01)
+        await exchange.asked_for("Produce", 3, produced(set_of([(None, b"a")])))
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(story())
+
+
 def test_fetches_of_too_many_partitions_do_not_all_wait(exchange, monkeypatch):
     monkeypatch.setattr(broker, "MOST_WAITING_PARTITIONS", 10)
     large = fetched([("orders", 0, 0)] * 4) | {"max_wait_ms": 60_000}
