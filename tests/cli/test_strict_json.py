@@ -58,7 +58,7 @@ COMMANDS = {
     "step find-offset": ["step", "find-offset", "t-0", 0, "--json"],
     "step edges": ["step", "edges", "t-0", "--json"],
 }
-LEFT_OUT = {"course check", "lab check", "demo"}  # they start processes
+LEFT_OUT = {"course check", "lab check", "demo", "serve"}  # they start processes, or do not end
 
 
 def strictly(data: bytes) -> list[Any]:

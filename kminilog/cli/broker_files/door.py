@@ -22,7 +22,7 @@ from kminilog.format.names import LOG_SUFFIX
 from kminilog.storage.segment.whole_messages import is_later, whole_messages
 
 READING = ("ls", "find", "dump", "consume", "verify")
-WRITING = ("topic", "produce", "recover", "retain", "compact", "ingest", "group")
+WRITING = ("topic", "produce", "recover", "retain", "compact", "ingest", "group", "serve")
 _ONLY_BROKERS_FILES = (".timeindex", ".txnindex", ".snapshot")
 _MAGIC_AT = 16
 
