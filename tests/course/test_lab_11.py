@@ -19,6 +19,7 @@ from kminilog.wire.broker import ServingBroker
 from kminilog.wire.schemas import encode as encode_fields
 from kminilog.wire.served import Address, ServedLogDir
 from kminilog.wire.server import Server
+from tests.support.wire.loops import run_apart
 
 PRODUCE, FETCH = 0, 1
 PIECE_BYTES = 7  # so that hardly any answer comes in one piece
@@ -94,6 +95,6 @@ def test_client_of_the_lab_produces_and_fetches_over_a_socket(tmp_path):
     made = clients()
     assert len(made) == 3
     for number, client in enumerate(made):
-        told, read = asyncio.run(on_a_socket(client, tmp_path / str(number)))
+        told, read = run_apart(on_a_socket(client, tmp_path / str(number)))
         assert told == [("orders", 0, 0, 0)]
         assert read == [(0, b"alice", b"book"), (1, None, b"pen"), (2, b"", b"")]

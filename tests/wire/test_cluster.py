@@ -34,6 +34,7 @@ from tests.support.wire.cluster import (
     served_here,
     values_in,
 )
+from tests.support.wire.loops import run_apart
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 Play = Callable[[ServedHere, Client], Awaitable[None]]
@@ -46,7 +47,7 @@ def play(path: Path, scene: Play, **options: Any) -> None:
         async with served_here(path, **options) as here:
             await scene(here, here.client())
 
-    asyncio.run(run())
+    run_apart(run())
 
 
 def test_metadata_of_any_broker_names_live_brokers_and_true_leaders(tmp_path):
@@ -408,14 +409,14 @@ def test_serve_makes_a_cluster_and_cluster_crash_and_start_act_on_it(tmp_path):
             client.close()
             return [one["node_id"] for one in answer["brokers"]]
 
-        assert asyncio.run(live()) == [0, 1, 2]
+        assert run_apart(live()) == [0, 1, 2]
         crashed = kminilog("cluster", "crash", path, 0, "--json")
         assert (crashed.exit_code, json.loads(crashed.stdout)["live"]) == (0, False)
-        assert asyncio.run(live()) == [1, 2]
+        assert run_apart(live()) == [1, 2]
         again = kminilog("cluster", "crash", path, 0)
         assert (again.exit_code, "broker 0 is down" in again.stderr) == (2, True)
         assert kminilog("cluster", "start", path, 0).exit_code == 0
-        assert asyncio.run(live()) == [0, 1, 2]
+        assert run_apart(live()) == [0, 1, 2]
         process.send_signal(signal.SIGTERM)
         assert process.stderr
         said = process.stderr.read().splitlines()

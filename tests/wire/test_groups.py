@@ -17,6 +17,7 @@ from kminilog.wire.errors import Code
 from kminilog.wire.groups import MOST_METADATA_BYTES, MOST_SESSION_MS, NOBODY
 from kminilog.wire.schemas import decode, encode
 from tests.support.wire.exchange import Exchange, short
+from tests.support.wire.loops import run_apart
 
 SESSION_MS = 10_000
 
@@ -136,7 +137,7 @@ def owned(assignment: bytes) -> list[int]:
 
 
 def run(coroutine):
-    return asyncio.run(coroutine)
+    return run_apart(coroutine)
 
 
 def file_based(exchange: Exchange) -> Coordinator:

@@ -11,6 +11,7 @@ from kminilog.wire import broker, messages
 from kminilog.wire.errors import Code
 from kminilog.wire.messages import EARLIEST, LATEST, MOST_UNREAD_BYTES
 from tests.support.wire.exchange import Exchange, fetched, produced, short, together
+from tests.support.wire.loops import run_apart
 from tests.support.wire.record_sets import Producer, batch_of, set_of
 
 SOME = [(b"k", b"a"), (None, b"b" * 50), (b"", b""), (b"k2", None)]
@@ -342,7 +343,7 @@ def test_fetch_that_is_cancelled_in_the_moment_of_an_append_ends(exchange):
         await asyncio.wait([task])
         return task.cancelled()
 
-    assert asyncio.run(story())
+    assert run_apart(story())
 
 
 def test_fetches_of_too_many_partitions_do_not_all_wait(exchange, monkeypatch):
@@ -359,7 +360,7 @@ def test_fetches_of_too_many_partitions_do_not_all_wait(exchange, monkeypatch):
         await asyncio.gather(*tasks, return_exceptions=True)
         return done
 
-    assert asyncio.run(story()) == [False, False, True, True]
+    assert run_apart(story()) == [False, False, True, True]
     assert exchange.broker._waiting_partitions == 0
 
 

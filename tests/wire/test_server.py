@@ -13,6 +13,7 @@ from tests.support.processes import wait_until
 from tests.support.wire.client import WireClient
 from tests.support.wire.exchange import fetched, frame, produced, short
 from tests.support.wire.in_thread import InThread
+from tests.support.wire.loops import run_apart
 from tests.support.wire.record_sets import set_of
 
 
@@ -302,7 +303,7 @@ def test_clients_take_turns(serving):
     def wait_for(event):  # in the broker's thread: both have sent all when it looks
         wait_until(event.is_set)
 
-    asyncio.run(story())
+    run_apart(story())
     assert [one.api for one in serving.told].index("ApiVersions") < 500
 
 

@@ -16,6 +16,7 @@ from kminilog.wire.broker import ServingBroker
 from kminilog.wire.served import Address, ServedLogDir
 from kminilog.wire.server import Server
 from tests.support.course.steps.scenes import made
+from tests.support.wire.loops import run_apart
 
 
 async def ask(frames: tuple[bytes, ...], directory: Path) -> list[bytes]:
@@ -45,7 +46,7 @@ async def ask(frames: tuple[bytes, ...], directory: Path) -> list[bytes]:
 @pytest.mark.parametrize("max_bytes", [1, 50, 10_000])
 def test_wire_shows_what_a_broker_on_a_socket_answers_and_writes(tmp_path, max_bytes):
     told = exchange(random.Random(0), max_bytes)
-    answers = asyncio.run(ask(requests(max_bytes), tmp_path))
+    answers = run_apart(ask(requests(max_bytes), tmp_path))
     assert answers == [told.produced, told.fetched]
     (log,) = tmp_path.glob("orders-0/*.log")
     assert log.read_bytes() == told.after

@@ -12,6 +12,7 @@ from kminilog.wire.broker import Client, ServingBroker
 from kminilog.wire.schemas import APIS, Value, decode, encode
 from kminilog.wire.served import Address, ServedLogDir
 from kminilog.wire.watching import AnsweredRequest
+from tests.support.wire.loops import run_apart
 
 KEYS = {api.name: api for api in APIS.values()}
 HERE = Address("127.0.0.1", 9092)
@@ -82,7 +83,7 @@ class Exchange:
         return decoded
 
     def __call__(self, api: str, version: int, request: Value | None = None, **options: Any) -> Any:
-        return asyncio.run(self.asked_for(api, version, request, **options))
+        return run_apart(self.asked_for(api, version, request, **options))
 
     # ---- what tests ask often
 
@@ -178,7 +179,7 @@ def together(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     async def run() -> list[Any]:
         return await asyncio.gather(*coroutines)
 
-    return asyncio.run(run())
+    return run_apart(run())
 
 
 def short(value: object) -> str:
