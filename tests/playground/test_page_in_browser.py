@@ -322,6 +322,7 @@ def test_another_tab_has_the_files_of_the_first_one(page, context):
 def test_what_two_tabs_have_written_in_one_file_is_in_two_files(page, context):
     begin_lab_1(page)
     with other_tab(page, context) as other:
+        idle(page)  # while it is at something, its clock does not run yet
         write(page, "# one")
         write(other, "# two")
         save(page)
