@@ -103,8 +103,8 @@ def command(
     """Serve a log dir, or a cluster, to Kafka clients until Ctrl-C.
 
     Creates the log dir if it is not there. Topics that clients create are in the kafka dialect.
-    With --cluster each live broker of a cluster has a port; `kminilog cluster crash DIR BROKER`,
-    typed in another terminal, closes it, and `kminilog cluster start` opens it again.
+    With --brokers or --cluster each live broker of a cluster has a port. `kminilog cluster crash
+    DIR BROKER`, typed in another terminal, closes it; `kminilog cluster start` opens it again.
     """
     settings = parse_config(config, BROKER_SETTINGS)
     if auto_create_topics:
@@ -112,12 +112,13 @@ def command(
     if host not in LOOPBACK:
         warn(f"whoever reaches {host} can read and change everything: there is no authentication")
     failed: list[OSError] = []  # nobody can see what is done: it ends, as any command does
-    told = _teller(failed) if is_watched else lambda asked: None
+    has_brokers = bool(brokers) or is_cluster()
+    told = _teller(failed, has_brokers) if is_watched else lambda asked: None
 
     def is_over() -> bool:
         return bool(is_interrupted() or failed)
 
-    if brokers or is_cluster():
+    if has_brokers:
         _make_if_new(log_dir_path, brokers)
         sockets = _sockets(host, port, cluster_at(log_dir_path).state().brokers)
         with ExitStack() as open_ones, open_cluster(log_dir_path) as cluster:
@@ -262,7 +263,7 @@ def _socket(host: str, port: int) -> socket.socket:
         raise click.UsageError(told) from None
 
 
-def _teller(failed: list[OSError]) -> Callable[[AnsweredRequest], None]:
+def _teller(failed: list[OSError], has_brokers: bool) -> Callable[[AnsweredRequest], None]:
     """Return what writes a line for each request: a row on a terminal, JSON in a pipe.
 
     It does not raise: `failed` gets the error.
@@ -273,12 +274,12 @@ def _teller(failed: list[OSError]) -> Callable[[AnsweredRequest], None]:
     def write(asked: AnsweredRequest) -> None:
         document = described(asked)
         if headings:  # below the line that says that it is ready
-            write_line(is_cluster() * "broker " + _ROW.format(*headings))
+            write_line(has_brokers * "broker " + _ROW.format(*headings))
             headings.clear()
         if is_table:
             name = printable(asked.client_id or asked.client)[:_NAME_COLUMNS]
             row = _ROW.format(name, asked.api, asked.version, in_words(document))
-            if is_cluster():
+            if has_brokers:
                 row = f"{asked.node:<6} {row}"
             write_line(row.rstrip())
         else:

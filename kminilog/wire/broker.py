@@ -22,7 +22,7 @@ from kminilog.settings import INT32_MAX, INT64_MAX
 from kminilog.storage.durable_files import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.topics import MAX_PARTITIONS
-from kminilog.wire.errors import Code, code_of
+from kminilog.wire.errors import Code, code_of, message_of
 from kminilog.wire.groups import GroupRequests
 from kminilog.wire.messages import AppendedSet, MessageRequests, Unreplicated
 from kminilog.wire.schemas import APIS, Api, Value
@@ -190,7 +190,7 @@ class ServingBroker:
                         topic, number = partition
                         raise RequestTimedOutError(topic, partition=number, waited_ms=timeout_ms)
             except KMiniLogError as error:
-                part |= {"error_code": code_of(error), "error_message": str(error)}
+                part |= {"error_code": code_of(error), "error_message": message_of(error)}
                 part["base_offset"] = -1
         return answer
 

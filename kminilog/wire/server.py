@@ -16,7 +16,6 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from kminilog.errors import in_words
@@ -99,9 +98,6 @@ class Server:
         self._tasks.add(task)
         host, port = (writer.get_extra_info("peername") or ("?", 0))[:2]
         address = f"{host}:{port}"
-        connection = writer.get_extra_info("socket")
-        with suppress(OSError):  # the client is gone already
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             if len(self._tasks) <= self._most_connections:
                 await self._serve(reader, writer, address)
