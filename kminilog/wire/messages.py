@@ -199,7 +199,8 @@ class MessageRequests:
             known.close()
         elif not is_needed and not path.exists():
             return None
-        made = IdempotentProducers(path, topic.topic_id or "", end)
+        is_new = led.epoch > 0  # the first leader has refused nothing
+        made = IdempotentProducers(path, topic.topic_id or "", end, is_new_leader=is_new)
         self._producers[partition] = led.epoch, made
         return made
 

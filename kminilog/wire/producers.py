@@ -28,7 +28,8 @@ from kminilog.wire.errors import Code, RefusedError
 from kminilog.wire.record_sets import Sequence
 
 PRODUCERS_DIR = ".producers"
-KNOWN_BATCHES = 6  # a client has 5 requests on their way, and one of these may be in two pieces
+KNOWN_BATCHES = 12
+"""A client has 5 on their way. Each leader that crashes may leave one of them in two pieces."""
 KNOWN_PRODUCERS = 10_000
 _ENTRY = struct.Struct(">qhiiqI")
 _MOST_ENTRIES = 50_000  # then the file is written anew, with what still counts
@@ -55,10 +56,21 @@ class Stored(NamedTuple):
 
 
 class IdempotentProducers:
-    """The idempotent producers of one partition."""
+    """The idempotent producers of one partition, while one broker leads it.
 
-    def __init__(self, path: Path, topic_id: str, log_end_offset: int) -> None:
+    A client has several batches on their way. The first may reach a broker just before it becomes
+    the leader, and be refused; the next reaches it just after. So where Kafka calls this next one
+    out of order, a new leader says once more that it does not lead, and the client sends both
+    again. Otherwise librdkafka changes its epoch, and then no broker knows any more what is there
+    already of its other partitions.
+    """
+
+    def __init__(
+        self, path: Path, topic_id: str, log_end_offset: int, *, is_new_leader: bool = False
+    ) -> None:
         self._path = path
+        self._is_new_leader = is_new_leader
+        self._appended: set[int] = set()  # ids of producers that this leader has batches of
         self._head = topic_id.encode() + b"\n"
         self._known: OrderedDict[int, deque[KnownBatch]] = OrderedDict()
         self._count = self._size_bytes = 0
@@ -75,8 +87,11 @@ class IdempotentProducers:
         Raises RefusedError for a sequence that is not the next one, and for an older epoch.
         """
         known = self._known.get(sequence.producer_id)
+        is_heard = not self._is_new_leader or sequence.producer_id in self._appended
         if known is None:
-            return None  # whatever its sequence: its entries may be gone with old files
+            if is_heard or not sequence.first:
+                return None  # whatever its sequence: its entries may be gone with old files
+            raise _refused_before(sequence, 0)
         last = known[-1]
         if sequence.epoch < last.sequence.epoch:
             reason = f"epoch {sequence.epoch}, but {last.sequence.epoch} was seen"
@@ -84,6 +99,8 @@ class IdempotentProducers:
         if found := _found(known, sequence, records):
             return found
         expected = last.next_sequence if sequence.epoch == last.sequence.epoch else 0
+        if sequence.first > expected and not is_heard:
+            raise _refused_before(sequence, expected)
         if sequence.first != expected:
             reason = f"sequence {sequence.first}, but {expected} is the next one"
             raise RefusedError(Code.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
@@ -106,6 +123,7 @@ class IdempotentProducers:
 
     def learn(self, batch: KnownBatch) -> None:
         """Know the batch that `begin` has noted: it is in the log."""
+        self._appended.add(batch.sequence.producer_id)
         self._count += 1
         self._size_bytes += _ENTRY.size
         self._learn(batch)
@@ -154,6 +172,11 @@ class IdempotentProducers:
         self._count, self._size_bytes = len(batches), len(data)
         if before >= 0:
             os.close(before)
+
+
+def _refused_before(sequence: Sequence, expected: int) -> RefusedError:
+    reason = f"sequence {sequence.first}, but {expected} is the next one, and is to be sent again"
+    return RefusedError(Code.NOT_LEADER_OR_FOLLOWER, reason)
 
 
 def _found(known: deque[KnownBatch], sequence: Sequence, records: int) -> Stored | None:

@@ -254,6 +254,33 @@ def test_new_leader_forgets_a_batch_that_only_the_old_one_had(tmp_path):
     play(tmp_path / "c", scene)
 
 
+@pytest.mark.parametrize("before", [0, 2])
+def test_batch_after_one_that_was_refused_before_the_election_is_no_gap(tmp_path, before):
+    """It was on its way already: 45 would let librdkafka forget what it has sent elsewhere."""
+
+    async def scene(here: ServedHere, client: Client) -> None:
+        await client.metadata(0)
+        leader = client.leaders[0]
+        async with here.copying():
+            for batch in range(before):
+                await client.produce(leader, idempotent(0, batch))
+            new = next(one for one in here.leadership().in_sync if one != leader)
+            refused = await client.produce(new, idempotent(0, before))
+            await here.crash(leader)
+            assert here.leadership().leader == new
+            early = await client.produce(new, idempotent(0, before + 1))
+            codes = [refused["error_code"], early["error_code"]]
+            assert codes == [Code.NOT_LEADER_OR_FOLLOWER] * 2
+            for batch in (before, before + 1):
+                assert (await client.produce(new, idempotent(0, batch)))["error_code"] == Code.NONE
+            gap = await client.produce(new, idempotent(0, before + 3))
+            assert gap["error_code"] == Code.OUT_OF_ORDER_SEQUENCE_NUMBER
+            stored = [value for batch in range(before + 2) for value in values_of(0, batch)]
+            assert await client.values(new) == stored
+
+    play(tmp_path / "c", scene)
+
+
 def test_leader_whose_disk_fails_is_down_and_another_one_takes_over(tmp_path, monkeypatch):
     async def scene(here: ServedHere, client: Client) -> None:
         async with here.copying():

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from kminilog.clock import ManualClock
+from kminilog.cluster.leadership import Leadership
 from kminilog.cluster.mini_cluster import MiniCluster, at_leader
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import Message, encode, scan
@@ -66,6 +67,10 @@ class ServedHere:
     def log_end(self) -> int:
         """Return where the log of the leader of `orders` ends."""
         return at_leader(self.cluster, ORDERS, lambda copy: copy.log.log_end_offset)
+
+    def leadership(self) -> Leadership:
+        """Return who leads `orders`."""
+        return self.cluster.state.leadership(ORDERS)
 
     @asynccontextmanager
     async def copying(self) -> AsyncIterator[None]:
