@@ -60,11 +60,11 @@ def produce_milliseconds(port: int) -> list[float]:
     return took
 
 
-def peak_memory(port: int) -> int:
-    """Return the greatest resident set of the process that listens at a port, in MB."""
-    command = ["pgrep", "-f", "kminilog.*serve"]
-    numbers = subprocess.run(command, capture_output=True, text=True).stdout.split()
-    status = Path(f"/proc/{numbers[-1]}/status").read_text()
+def peak_memory(log_dir: Path) -> int:
+    """Return the greatest resident set of the process that serves a log dir, in MB."""
+    command = ["pgrep", "-f", f"kminilog --log-dir {log_dir} serve"]
+    (number,) = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    status = Path(f"/proc/{number}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
@@ -79,6 +79,7 @@ def measure(messages: int = MESSAGES) -> None:
             real_broker(Path(temporary) / "real") as real,
         ):
             _measure(ours, f"127.0.0.1:{real}", lines, messages)
+            print(f"memory        kminilog {peak_memory(Path(temporary) / 'log')} MB at most")
 
 
 def _measure(ours: str, real: str, lines: Path, messages: int) -> None:
@@ -110,7 +111,6 @@ def _measure(ours: str, real: str, lines: Path, messages: int) -> None:
         times = sorted(produce_milliseconds(int(address.rpartition(":")[2])))
         p99 = times[int(len(times) * 0.99)]
         print(f"one message   {name:<8} {statistics.median(times):.2f} ms median, {p99:.2f} ms p99")
-    print(f"memory        kminilog {peak_memory(0)} MB at most")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.topics import Topic
 from kminilog.wire.broker import ServingBroker
 from kminilog.wire.errors import Code, RefusedError
-from kminilog.wire.served import Address, Led
+from kminilog.wire.served import Address, Led, Result
 from kminilog.wire.server import Server
 from kminilog.wire.watching import AnsweredRequest
 
@@ -78,7 +78,7 @@ class ServedCluster:
             self.cluster, partition, lambda copy: Led(copy.log, copy.high_watermark, epoch)
         )
 
-    def append(self, partition: TopicPartition, write: Callable[[PartitionLog], range]) -> range:
+    def append(self, partition: TopicPartition, write: Callable[[PartitionLog], Result]) -> Result:
         return at_leader(self.cluster, partition, lambda copy: write(copy.log))
 
     def is_replicated(self, partition: TopicPartition, produced: Produced) -> bool:

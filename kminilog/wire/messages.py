@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from kminilog.cluster.requests import Produced
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
-from kminilog.format.dialect import KAFKA, Dialect
-from kminilog.format.message import KeyValue, encode, encoded_bytes
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import KeyValue, encode
 from kminilog.format.names import TopicPartition
 from kminilog.storage.files import open_regular
-from kminilog.storage.partition.log import PartitionLog
+from kminilog.storage.partition.log import PartitionLog, append_encoded, encoded
 from kminilog.storage.topics import Topic
 from kminilog.wire.errors import Code, RefusedError, code_of, message_of
 from kminilog.wire.producers import PRODUCERS_DIR, IdempotentProducers, KnownBatch
-from kminilog.wire.record_sets import RecordSet, decode_record_set
+from kminilog.wire.quick_set import renumbered
+from kminilog.wire.record_sets import check_count, decode_record_set
 from kminilog.wire.schemas import Value, by_topic
 from kminilog.wire.served import NODE_ID, Led, Served
 
@@ -36,18 +37,12 @@ _UNKNOWN = -1
 
 
 class AppendedSet(NamedTuple):
-    """Where messages of a request went: which offsets, and the last of the segments."""
+    """Where messages of a request went: which offsets, the last of the segments, how many bytes."""
 
     partition: TopicPartition
     offsets: range
     segment: str
-    dialect: Dialect
-    messages: list[KeyValue]
-
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes they are in the `.log`. O(messages)."""
-        return sum(encoded_bytes(self.dialect, *each) for each in self.messages)
+    size_bytes: int
 
 
 class Unreplicated(NamedTuple):
@@ -135,52 +130,72 @@ class MessageRequests:
             topic = self._topic_of(name)
             partition = topic.partition(data["index"])
             led = self._served.led(partition, node)
-            drops = bool(topic.settings.message_drop_headers)
-            found = decode_record_set(data["records"] or b"", drops_headers=drops)
-            if found.messages:
-                first = answer["base_offset"] = self._append(topic, led, found)
+            if records := data["records"]:
+                first = answer["base_offset"] = self._append(topic, led, records)
                 produced = Produced(first, led.log.log_end_offset, node, led.epoch)
                 appended.append(Unreplicated(answer, partition, produced))
-                self.dropped["timestamps"] += found.with_timestamp
-                self.dropped["headers"] += found.with_headers
             answer["log_start_offset"] = led.log.log_start_offset
         except (KMiniLogError, RefusedError, OSError) as error:
             answer |= {"error_code": code_of(error), "error_message": message_of(error)}
         return answer
 
-    def _append(self, topic: Topic, led: Led, found: RecordSet) -> int:
+    def _append(self, topic: Topic, led: Led, records: bytes) -> int:
         """Append messages, unless they are there already; return the offset of the first one."""
-        log, sequence, count = led.log, found.sequence, len(found.messages)
+        log = led.log
+        if topic.dialect is KAFKA and (quick := renumbered(records, log.log_end_offset)):
+            check_count(len(quick))
+            self._producers_of(topic, led, is_needed=False)
+            return self._written(log, lambda log: quick).start
+        found = decode_record_set(records, drops_headers=bool(topic.settings.message_drop_headers))
+        messages, sequence = found.messages, found.sequence
         producers = self._producers_of(topic, led, is_needed=sequence is not None)
         if sequence is None or producers is None:
-            return self._written(log, found).start
-        stored = producers.stored(sequence, count)
-        if stored and stored.records == count:
-            return stored.first_offset
+            first = self._written(log, lambda log: encoded(log, messages)).start
+        else:
+            stored = producers.stored(sequence, len(messages))
+            if stored and stored.records == len(messages):
+                return stored.first_offset
+            there = stored.records if stored else 0
+            rest = KnownBatch(
+                sequence._replace(first=sequence.after(there)),
+                len(messages) - there,
+                log.log_end_offset,
+            )
+            self._append_once(log, producers, rest, messages[there:])
+            first = (stored or rest).first_offset
+        self.dropped["timestamps"] += found.with_timestamp
+        self.dropped["headers"] += found.with_headers
+        return first
+
+    def _append_once(
+        self,
+        log: PartitionLog,
+        producers: IdempotentProducers,
+        batch: KnownBatch,
+        messages: list[KeyValue],
+    ) -> None:
         log.check_is_open()
-        there = stored.records if stored else 0
-        rest = sequence._replace(first=sequence.after(there))
-        batch = KnownBatch(rest, count - there, log.log_end_offset)
         producers.begin(batch)
         try:
-            self._written(log, found._replace(messages=found.messages[there:]))
+            self._written(log, lambda log: encoded(log, messages))
         except BaseException:
             if not log.is_broken:  # else some of it may be there: the next start sees how much
                 producers.take_back()
             raise
         producers.learn(batch)
-        return stored.first_offset if stored else batch.first_offset
 
-    def _written(self, log: PartitionLog, found: RecordSet) -> range:
-        def write(log: PartitionLog) -> range:
-            return log.append(found.messages, now_ms=self._now_ms())
+    def _written(
+        self, log: PartitionLog, bytes_for: Callable[[PartitionLog], list[bytes]]
+    ) -> range:
+        def write(log: PartitionLog) -> AppendedSet:
+            data = bytes_for(log)
+            offsets = append_encoded(log, data, now_ms=self._now_ms())
+            segment = log.segments()[-1].name
+            return AppendedSet(log.topic_partition, offsets, segment, sum(map(len, data)))
 
-        offsets = self._served.append(log.topic_partition, write)
-        segment = log.segments()[-1].name
-        self._on_append(
-            AppendedSet(log.topic_partition, offsets, segment, log.dialect, found.messages)
-        )
-        return offsets
+        appended = self._served.append(log.topic_partition, write)
+        self._on_append(appended)
+        return appended.offsets
 
     def _producers_of(
         self, topic: Topic, led: Led, *, is_needed: bool
@@ -306,9 +321,9 @@ def read_messages(log: PartitionLog, offset: int, end: int, limit: int, *, has_o
     """
     if log.dialect is not KAFKA:
         messages = log.reader.read(offset, max(min(limit, _MOST_CONVERTED_BYTES), 1))
-        encoded = [encode(KAFKA, m.offset, m.key, m.value) for m in messages if m.offset < end]
-        limit = max(limit, *map(len, encoded[:1]), 0) if has_one else limit
-        return b"".join(encoded)[:limit]
+        converted = [encode(KAFKA, m.offset, m.key, m.value) for m in messages if m.offset < end]
+        limit = max(limit, *map(len, converted[:1]), 0) if has_one else limit
+        return b"".join(converted)[:limit]
     found = log.reader.find(offset)
     limit = max(limit, found.message.length_bytes) if has_one else limit
     if end < log.log_end_offset:

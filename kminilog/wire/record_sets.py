@@ -16,7 +16,6 @@ from kminilog.broker_files.record import CorruptRecord, NotChecked
 from kminilog.broker_files.record_batch import BatchHeader
 from kminilog.format.message import KeyValue, NeedMoreBytes
 from kminilog.wire.errors import Code, RefusedError
-from kminilog.wire.quick_set import quick_messages
 
 MOST_UNPACKED_BYTES = 32 << 20
 MOST_RECORDS = 250_000
@@ -53,15 +52,6 @@ def decode_record_set(data: bytes, *, drops_headers: bool = False) -> RecordSet:
     >>> decode_record_set(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b")).messages
     [(None, b'a'), (b'k', b'b')]
     """
-    plain = quick_messages(data)
-    if plain is None:
-        return decode_any(data, drops_headers=drops_headers)
-    _check_count(plain)
-    return RecordSet(plain)
-
-
-def decode_any(data: bytes, *, drops_headers: bool) -> RecordSet:
-    """Do what `decode_record_set` does, in any format: slower, and it says what is wrong."""
     messages: list[KeyValue] = []
     sequences: list[Sequence] = []
     with_timestamp = with_headers = batches = 0
@@ -88,7 +78,9 @@ def decode_any(data: bytes, *, drops_headers: bool) -> RecordSet:
             with_headers += bool(record.headers)
             with_timestamp += record.timestamp >= 0
             messages.append((record.key, record.value))
-            _check_count(messages)
+            check_count(len(messages))
+    if batches and not messages:
+        raise RefusedError(Code.INVALID_RECORD, "a record set without a record")
     if sequences and batches > 1:
         reason = "a batch of an idempotent producer, and another one, in a set"
         raise RefusedError(Code.INVALID_RECORD, reason)
@@ -104,8 +96,9 @@ def _batches(data: bytes) -> Iterator[RecordBatch]:
         yield outcome
 
 
-def _check_count(messages: list[KeyValue]) -> None:
-    if len(messages) > MOST_RECORDS:
+def check_count(records: int) -> None:
+    """Raise RefusedError for a set of too many records."""
+    if records > MOST_RECORDS:
         raise RefusedError(Code.MESSAGE_TOO_LARGE, f"more than {MOST_RECORDS} records in a set")
 
 

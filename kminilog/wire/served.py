@@ -11,7 +11,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from kminilog.clock import Chance
 from kminilog.cluster.leadership import Leadership
@@ -22,6 +22,7 @@ from kminilog.storage.partition.log import PartitionLog
 from kminilog.storage.topics import Topic
 
 NODE_ID = 0  # of a log dir
+Result = TypeVar("Result")
 
 
 class Address(NamedTuple):
@@ -76,8 +77,8 @@ class Served(Protocol):
         """
         ...
 
-    def append(self, partition: TopicPartition, write: Callable[[PartitionLog], range]) -> range:
-        """Let `write` append to the log of the leader, and return the offsets."""
+    def append(self, partition: TopicPartition, write: Callable[[PartitionLog], Result]) -> Result:
+        """Let `write` append to the log of the leader; return what it returns."""
         ...
 
     def is_replicated(self, partition: TopicPartition, produced: Produced) -> bool:
@@ -128,7 +129,7 @@ class ServedLogDir:
         log = self._log_dir.log(partition)
         return Led(log, log.log_end_offset, 0)
 
-    def append(self, partition: TopicPartition, write: Callable[[PartitionLog], range]) -> range:
+    def append(self, partition: TopicPartition, write: Callable[[PartitionLog], Result]) -> Result:
         return write(self._log_dir.log(partition))
 
     def is_replicated(self, partition: TopicPartition, produced: Produced) -> bool:

@@ -292,7 +292,7 @@ def test_leader_whose_disk_fails_is_down_and_another_one_takes_over(tmp_path, mo
             def append(*arguments: object, **options: object) -> range:
                 raise WriteFailedError("x", reason="no disk", restored=False)
 
-            monkeypatch.setattr(failing, "append", append)
+            monkeypatch.setattr(failing, "_append", append)
             failed = await client.produce(leader, records_of(b"b"))
             assert failed["error_code"] == Code.NOT_LEADER_OR_FOLLOWER
             assert await client.sent(records_of(b"c")) == 1

@@ -132,14 +132,14 @@ def test_batches_are_known_after_a_restart(tmp_path):
 @contextmanager
 def dying_in_the_next_append(monkeypatch, stored: int):
     """The next append ends after some of its messages, as a kill -9 would end it."""
-    real = PartitionLog.append
+    real = PartitionLog._append
 
-    def append(log, messages, *, now_ms=0):
-        real(log, list(messages)[:stored], now_ms=now_ms)
+    def append(log, encoded, now_ms):
+        real(log, encoded[:stored], now_ms)
         raise SystemExit
 
     with monkeypatch.context() as patched:
-        patched.setattr(PartitionLog, "append", append)
+        patched.setattr(PartitionLog, "_append", append)
         patched.setattr(IdempotentProducers, "take_back", lambda self: None)
         with pytest.raises(SystemExit):
             yield

@@ -96,6 +96,10 @@ def _is_whole(data: bytes) -> bool:
     return all(isinstance(each, RecordBatch) for each in scan(data))
 
 
+def test_set_without_a_record_is_refused():
+    assert refusal(batch(0, [])) is Code.INVALID_RECORD
+
+
 def test_idempotent_batch_has_its_sequence():
     found = decode_record_set(batch_of(SOME, producer=Producer(7, 3, 42)))
     assert found.sequence == Sequence(7, 3, 42)

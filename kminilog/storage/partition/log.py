@@ -178,29 +178,7 @@ class PartitionLog:
         is then as before the call, on the disk too. If even that fails, the log is broken, takes no
         more messages, and the error says which offsets may be in it.
         """
-        self.check_is_open()
-        encoded = self._encode(messages)
-        mark = self._mark()
-        try:
-            active = self._active
-            for data in encoded:
-                if self._is_roll_due(active, len(data), now_ms):
-                    active.write()
-                    active = self._roll(now_ms)
-                if self._first_append_ms is None:
-                    self._first_append_ms = now_ms
-                active.add(self._next_offset, data)
-                self._next_offset += 1
-                self._unflushed_messages += 1
-            active.write()
-            if self._last_flush_ms is None:
-                self._last_flush_ms = now_ms
-            if self._is_flush_due(now_ms):
-                self.flush(now_ms=now_ms)
-        except BaseException as error:  # Ctrl-C too
-            self._undo(mark, error)
-            raise
-        return range(mark.next_offset, self._next_offset)
+        return append_encoded(self, encoded(self, messages), now_ms=now_ms)
 
     def roll(self) -> bool:
         """Begin a new segment after the last message; tell if it did.
@@ -283,15 +261,34 @@ class PartitionLog:
 
     # ---- steps of an append
 
-    def _encode(self, messages: Iterable[KeyValue]) -> list[bytes]:
-        batch = list(messages)
-        if self._next_offset + len(batch) > MAX_OFFSET:
+    def _append(self, encoded: list[bytes], now_ms: int) -> range:
+        mark = self._mark()
+        try:
+            active = self._active
+            for data in encoded:
+                if self._is_roll_due(active, len(data), now_ms):
+                    active.write()
+                    active = self._roll(now_ms)
+                if self._first_append_ms is None:
+                    self._first_append_ms = now_ms
+                active.add(self._next_offset, data)
+                self._next_offset += 1
+                self._unflushed_messages += 1
+            active.write()
+            if self._last_flush_ms is None:
+                self._last_flush_ms = now_ms
+            if self._is_flush_due(now_ms):
+                self.flush(now_ms=now_ms)
+        except BaseException as error:  # Ctrl-C too
+            self._undo(mark, error)
+            raise
+        return range(mark.next_offset, self._next_offset)
+
+    def _check_takes(self, count: int) -> None:
+        self.check_is_open()
+        if self._next_offset + count > MAX_OFFSET:
             reason = f"no offset is left after {self._next_offset - 1}"
             raise LogClosedError(str(self.directory), reason=reason)
-        numbered = enumerate(batch, start=self._next_offset)
-        encoded = [encode(self.dialect, offset, key, value) for offset, (key, value) in numbered]
-        self.settings.check_message(max(map(len, encoded), default=0))
-        return encoded
 
     def _is_roll_due(self, active: Segment, incoming_bytes: int, now_ms: int) -> bool:
         first_append_ms = now_ms if self._first_append_ms is None else self._first_append_ms
@@ -373,3 +370,25 @@ class PartitionLog:
         self._unflushed_messages = mark.unflushed_messages
         self._first_append_ms = mark.first_append_ms
         # The time of the last flush stays: a flush that was done before the failure was a flush.
+
+
+def encoded(log: PartitionLog, messages: Iterable[KeyValue]) -> list[bytes]:
+    """Return the bytes that `append` stores for messages, with the offsets that come next.
+
+    O(bytes). Raises NullValueError, LogClosedError.
+    """
+    batch = list(messages)
+    log._check_takes(len(batch))
+    numbered = enumerate(batch, start=log.log_end_offset)
+    return [encode(log.dialect, offset, key, value) for offset, (key, value) in numbered]
+
+
+def append_encoded(log: PartitionLog, encoded: list[bytes], *, now_ms: int = 0) -> range:
+    """Do what `append` does, with messages that have their bytes and the offsets that come next.
+
+    Checks nothing of them but their length: for what `encoded` has made, or what a client has sent,
+    if its checksums are right.
+    """
+    log._check_takes(len(encoded))
+    log.settings.check_message(max(map(len, encoded), default=0))
+    return log._append(encoded, now_ms)
