@@ -214,8 +214,7 @@ class MessageRequests:
             known.close()
         elif not is_needed and not path.exists():
             return None
-        is_new = led.epoch > 0  # the first leader has refused nothing
-        made = IdempotentProducers(path, topic.topic_id or "", end, is_new_leader=is_new)
+        made = IdempotentProducers(path, topic.topic_id or "", end, is_later=led.epoch > 0)
         self._producers[partition] = led.epoch, made
         return made
 

@@ -31,8 +31,9 @@ PRODUCERS_DIR = ".producers"
 KNOWN_BATCHES = 12
 """A client has 5 on their way. Each leader that crashes may leave one of them in two pieces."""
 KNOWN_PRODUCERS = 10_000
+_MOST_REFUSED = 10  # of the batches after one that was refused: a client has 4 on their way
 _ENTRY = struct.Struct(">qhiiqI")
-_MOST_ENTRIES = 50_000  # then the file is written anew, with what still counts
+_FEW_ENTRIES = 50_000  # a file with more is written anew, with what still counts, if that is half
 
 
 class KnownBatch(NamedTuple):
@@ -59,18 +60,19 @@ class IdempotentProducers:
     """The idempotent producers of one partition, while one broker leads it.
 
     A client has several batches on their way. The first may reach a broker just before it becomes
-    the leader, and be refused; the next reaches it just after. So where Kafka calls this next one
-    out of order, a new leader says once more that it does not lead, and the client sends both
-    again. Otherwise librdkafka changes its epoch, and then no broker knows any more what is there
-    already of its other partitions.
+    the leader, and be refused; the next reaches it just after. Kafka calls this next one out of
+    order. Then librdkafka takes a new epoch, and sends again what it does not know to be stored,
+    also to other partitions: it may be there twice. So a leader after the first one, `is_later`,
+    says a few times that it does not lead, and the client sends both again, in order. That ends
+    with the first batch that it stores of this producer.
     """
 
     def __init__(
-        self, path: Path, topic_id: str, log_end_offset: int, *, is_new_leader: bool = False
+        self, path: Path, topic_id: str, log_end_offset: int, *, is_later: bool = False
     ) -> None:
         self._path = path
-        self._is_new_leader = is_new_leader
-        self._appended: set[int] = set()  # ids of producers that this leader has batches of
+        self._is_later = is_later
+        self._patience: OrderedDict[int, int] = OrderedDict()  # by producer: refusals that are left
         self._head = topic_id.encode() + b"\n"
         self._known: OrderedDict[int, deque[KnownBatch]] = OrderedDict()
         self._count = self._size_bytes = 0
@@ -87,11 +89,9 @@ class IdempotentProducers:
         Raises RefusedError for a sequence that is not the next one, and for an older epoch.
         """
         known = self._known.get(sequence.producer_id)
-        is_heard = not self._is_new_leader or sequence.producer_id in self._appended
         if known is None:
-            if is_heard or not sequence.first:
-                return None  # whatever its sequence: its entries may be gone with old files
-            raise _refused_before(sequence, 0)
+            self._check_is_no_gap(sequence, 0)
+            return None  # whatever its sequence: its entries may be gone with old files
         last = known[-1]
         if sequence.epoch < last.sequence.epoch:
             reason = f"epoch {sequence.epoch}, but {last.sequence.epoch} was seen"
@@ -99,8 +99,7 @@ class IdempotentProducers:
         if found := _found(known, sequence, records):
             return found
         expected = last.next_sequence if sequence.epoch == last.sequence.epoch else 0
-        if sequence.first > expected and not is_heard:
-            raise _refused_before(sequence, expected)
+        self._check_is_no_gap(sequence, expected)
         if sequence.first != expected:
             reason = f"sequence {sequence.first}, but {expected} is the next one"
             raise RefusedError(Code.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
@@ -111,7 +110,7 @@ class IdempotentProducers:
 
         Once it is in the log, `learn` it; if that fails, `take_back`. Raises OSError.
         """
-        if self._count >= _MOST_ENTRIES:
+        if self._count >= self._most_entries:
             self._write_anew()
         data = _packed(batch)
         try:
@@ -123,7 +122,7 @@ class IdempotentProducers:
 
     def learn(self, batch: KnownBatch) -> None:
         """Know the batch that `begin` has noted: it is in the log."""
-        self._appended.add(batch.sequence.producer_id)
+        self._be_patient(batch.sequence.producer_id, 0)
         self._count += 1
         self._size_bytes += _ENTRY.size
         self._learn(batch)
@@ -135,6 +134,21 @@ class IdempotentProducers:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+    def _check_is_no_gap(self, sequence: Sequence, expected: int) -> None:
+        """Raise RefusedError for a batch before which one may have been refused a moment ago."""
+        left = self._patience.get(sequence.producer_id, _MOST_REFUSED)
+        if self._is_later and left and sequence.first > expected:
+            self._be_patient(sequence.producer_id, left - 1)
+            reason = f"sequence {sequence.first}, but {expected} is to be sent again before"
+            raise RefusedError(Code.NOT_LEADER_OR_FOLLOWER, reason)
+
+    def _be_patient(self, producer: int, refusals: int) -> None:
+        if self._is_later:
+            self._patience[producer] = refusals
+            self._patience.move_to_end(producer)
+            if len(self._patience) > KNOWN_PRODUCERS:
+                self._patience.popitem(last=False)
 
     def _entries(self) -> list[KnownBatch]:
         """Return the entries of the file; none if it is of an earlier topic of this name."""
@@ -170,13 +184,9 @@ class IdempotentProducers:
         new.replace(self._path)
         before, self._descriptor = self._descriptor, os.open(self._path, os.O_WRONLY | os.O_APPEND)
         self._count, self._size_bytes = len(batches), len(data)
+        self._most_entries = max(_FEW_ENTRIES, 2 * len(batches))
         if before >= 0:
             os.close(before)
-
-
-def _refused_before(sequence: Sequence, expected: int) -> RefusedError:
-    reason = f"sequence {sequence.first}, but {expected} is the next one, and is to be sent again"
-    return RefusedError(Code.NOT_LEADER_OR_FOLLOWER, reason)
 
 
 def _found(known: deque[KnownBatch], sequence: Sequence, records: int) -> Stored | None:

@@ -13,10 +13,9 @@ from zlib import crc32
 from kminilog.format.message import CRC_END, KEY_START, SIZE_END
 
 _HEAD = struct.Struct(">qiIbbi")  # offset, size, crc, magic, attributes, key length
-_OFFSET = struct.Struct(">q")
 _LENGTH = struct.Struct(">i")
 _SMALLEST = KEY_START + _LENGTH.size
-_OFFSET_END = _OFFSET.size
+_OFFSET_BYTES = 8
 
 
 def renumbered(data: bytes, first_offset: int) -> list[bytes] | None:
@@ -50,7 +49,7 @@ def renumbered(data: bytes, first_offset: int) -> list[bytes] | None:
             return None
         if crc32(data[position + CRC_END : end]) != crc:
             return None
-        found.append(_OFFSET.pack(offset) + data[position + _OFFSET_END : end])
+        found.append(offset.to_bytes(_OFFSET_BYTES) + data[position + _OFFSET_BYTES : end])
         offset += 1
         position = end
     return found

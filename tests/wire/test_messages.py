@@ -6,8 +6,9 @@ import pytest
 
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import Message, scan
+from kminilog.format.names import MAX_OFFSET
 from kminilog.storage.topics import Topic
-from kminilog.wire import broker, messages
+from kminilog.wire import broker, messages, record_sets
 from kminilog.wire.errors import Code
 from kminilog.wire.messages import EARLIEST, LATEST, MOST_UNREAD_BYTES
 from tests.support.wire.exchange import Exchange, fetched, produced, short, together
@@ -65,6 +66,20 @@ def test_fetch_is_a_read_of_the_file(exchange):
     log = exchange.writer.log(exchange.writer.topic("orders").partition(0))
     assert exchange.fetch()["records"] == log.segments()[0].log_path.read_bytes()
     assert exchange.fetch(1)["records"] == log.segments()[0].log_path.read_bytes()[28:]
+
+
+def test_set_of_too_many_messages_is_refused(exchange, monkeypatch):
+    monkeypatch.setattr(record_sets, "MOST_RECORDS", 10)
+    one = set_of([(None, b"a")])
+    assert exchange.produce(one * 11)["error_code"] == Code.MESSAGE_TOO_LARGE
+    assert exchange.produce(one * 10)["base_offset"] == 0
+
+
+def test_set_for_which_no_offset_is_left_is_refused(exchange):
+    log = exchange.writer.log(exchange.writer.topic("orders").partition(0))
+    log.begin_at(MAX_OFFSET - 1)
+    assert exchange.produce(set_of(SOME))["error_code"] == Code.KAFKA_STORAGE_ERROR
+    assert exchange.produce(set_of(SOME[:1]))["base_offset"] == MAX_OFFSET - 1
 
 
 @pytest.mark.parametrize("records", [None, b""])

@@ -58,6 +58,12 @@ def test_batch_that_comes_again_is_stored_once_and_gets_the_same_answer(exchange
     assert exchange.values() == numbered(0, 5)
 
 
+def test_what_a_batch_has_that_is_not_stored_is_counted_once(exchange):
+    for _ in range(3):
+        sent(exchange, 0, numbered(0, 3))
+    assert exchange.broker.messages.dropped["timestamps"] == 3
+
+
 def test_batch_is_not_known_in_another_partition_or_by_another_producer(exchange):
     exchange.create("views")
     for number, topic in ((7, "orders"), (8, "orders"), (7, "views")):
@@ -134,8 +140,8 @@ def dying_in_the_next_append(monkeypatch, stored: int):
     """The next append ends after some of its messages, as a kill -9 would end it."""
     real = PartitionLog._append
 
-    def append(log, encoded, now_ms):
-        real(log, encoded[:stored], now_ms)
+    def append(log, messages, now_ms):
+        real(log, messages[:stored], now_ms)
         raise SystemExit
 
     with monkeypatch.context() as patched:
@@ -399,7 +405,7 @@ def test_file_that_is_none_is_as_no_file(path, data):
 
 
 def test_file_stays_small_and_knows_the_last_batches(path, monkeypatch):
-    monkeypatch.setattr(producers, "_MOST_ENTRIES", 100)
+    monkeypatch.setattr(producers, "_FEW_ENTRIES", 100)
     known = IdempotentProducers(path, "t", 0)
     for number in range(1000):
         known.begin(entry(number % 3, number // 3, 1, number))
@@ -410,6 +416,46 @@ def test_file_stays_small_and_knows_the_last_batches(path, monkeypatch):
     assert again.stored(Sequence(0, 0, 333), 1) == Stored(1, 999)
     assert [*path.parent.iterdir()] == [path]
     again.close()
+
+
+def test_file_in_which_most_entries_count_is_not_written_anew_for_each_batch(path, monkeypatch):
+    monkeypatch.setattr(producers, "_FEW_ENTRIES", 100)
+    known = IdempotentProducers(path, "t", 0)
+    files = set()
+    for number in range(1000):
+        known.begin(entry(number % 90, number // 90, 1, number))
+        known.learn(entry(number % 90, number // 90, 1, number))
+        files.add(path.stat().st_ino)
+    known.close()
+    assert 1 < len(files) < 10
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_later_leader_refuses_a_gap_only_so_often(path, is_known):
+    """The batch before may be gone for good: then the client has to hear of it."""
+    noted(path, [entry(7, 0, 2, 0)] if is_known else [])
+    known = IdempotentProducers(path, "t", 2, is_later=True)
+    for _ in range(10):
+        with pytest.raises(RefusedError, match="to be sent again") as refused:
+            known.stored(Sequence(7, 0, 4), 2)
+        assert refused.value.code is Code.NOT_LEADER_OR_FOLLOWER
+    if is_known:
+        with pytest.raises(RefusedError, match="sequence 4, but 2 is the next one"):
+            known.stored(Sequence(7, 0, 4), 2)
+    else:
+        assert known.stored(Sequence(7, 0, 4), 2) is None
+    known.close()
+
+
+def test_later_leader_knows_only_so_many_producers_that_it_has_refused(path, monkeypatch):
+    monkeypatch.setattr(producers, "KNOWN_PRODUCERS", 3)
+    known = IdempotentProducers(path, "t", 0, is_later=True)
+    for number in range(100):
+        with pytest.raises(RefusedError, match="to be sent again"):
+            known.stored(Sequence(number, 0, 4), 2)
+        known.learn(entry(number, 4, 1, number))
+    assert len(known._patience) == 3
+    known.close()
 
 
 def test_of_too_many_producers_the_one_that_was_silent_longest_is_forgotten(path, monkeypatch):

@@ -97,7 +97,7 @@ def _is_whole(data: bytes) -> bool:
 
 
 def test_set_without_a_record_is_refused():
-    assert refusal(batch(0, [])) is Code.INVALID_RECORD
+    assert refusal(batch(0, [], last_delta=-1)) is Code.INVALID_RECORD
 
 
 def test_idempotent_batch_has_its_sequence():

@@ -261,11 +261,12 @@ class PartitionLog:
 
     # ---- steps of an append
 
-    def _append(self, encoded: list[bytes], now_ms: int) -> range:
+    def _append(self, messages: list[bytes], now_ms: int) -> range:
+        """Place each message, write what was placed, and undo all of it if that fails."""
         mark = self._mark()
         try:
             active = self._active
-            for data in encoded:
+            for data in messages:
                 if self._is_roll_due(active, len(data), now_ms):
                     active.write()
                     active = self._roll(now_ms)
@@ -284,8 +285,7 @@ class PartitionLog:
             raise
         return range(mark.next_offset, self._next_offset)
 
-    def _check_takes(self, count: int) -> None:
-        self.check_is_open()
+    def _check_has_offsets(self, count: int) -> None:
         if self._next_offset + count > MAX_OFFSET:
             reason = f"no offset is left after {self._next_offset - 1}"
             raise LogClosedError(str(self.directory), reason=reason)
@@ -377,18 +377,22 @@ def encoded(log: PartitionLog, messages: Iterable[KeyValue]) -> list[bytes]:
 
     O(bytes). Raises NullValueError, LogClosedError.
     """
+    log.check_is_open()
     batch = list(messages)
-    log._check_takes(len(batch))
+    log._check_has_offsets(len(batch))
     numbered = enumerate(batch, start=log.log_end_offset)
     return [encode(log.dialect, offset, key, value) for offset, (key, value) in numbered]
 
 
-def append_encoded(log: PartitionLog, encoded: list[bytes], *, now_ms: int = 0) -> range:
-    """Do what `append` does, with messages that have their bytes and the offsets that come next.
+def append_encoded(log: PartitionLog, messages: list[bytes], *, now_ms: int = 0) -> range:
+    """Append messages that are encoded, with the offsets that come next; else as `append`.
 
-    Checks nothing of them but their length: for what `encoded` has made, or what a client has sent,
-    if its checksums are right.
+    For what `encoded` has made, and for what a client has sent if its checksums are right: of the
+    bytes only the first offset is checked, and ValueError raised.
     """
-    log._check_takes(len(encoded))
-    log.settings.check_message(max(map(len, encoded), default=0))
-    return log._append(encoded, now_ms)
+    log.check_is_open()
+    log._check_has_offsets(len(messages))
+    if messages and int.from_bytes(messages[0][:8]) != log.log_end_offset:
+        raise ValueError(f"the next offset of {log.topic_partition} is {log.log_end_offset}")
+    log.settings.check_message(max(map(len, messages), default=0))
+    return log._append(messages, now_ms)
