@@ -287,7 +287,7 @@ def test_page_lives_on_if_all_is_deleted_while_a_text_is_on_its_way(page):
 
 def test_storage_that_cannot_be_read_is_told_and_can_be_deleted(page):
     begin_lab_1(page)
-    page.evaluate("localStorage[`kminilog ${location.pathname}`] = btoa('no zip')")
+    page.evaluate(KEPT, base64.b64encode(b"no zip").decode())
     page.reload()
     wait_until(page, "document.getElementById('state').textContent.includes('BadZipFile')")
     assert "BadZipFile" in run(page, "ls")["stderr"]
@@ -295,6 +295,18 @@ def test_storage_that_cannot_be_read_is_told_and_can_be_deleted(page):
     page.click("#clear")
     idle(page)
     assert run(page, "topic", "create", "new", "--partitions", "1")["code"] == 0
+
+
+# What the browser keeps of the files, as base64; a value takes its place.
+KEPT = """async (value) => {
+  const name = `kminilog ${location.pathname}`, opening = indexedDB.open(name);
+  await new Promise((done) => { opening.onsuccess = done; });
+  const store = opening.result.transaction(name, "readwrite").objectStore(name);
+  const asked = value ? store.put(value, "files") : store.get("files");
+  await new Promise((done) => { asked.transaction.oncomplete = done; });
+  opening.result.close();
+  return asked.result;
+}"""
 
 
 @contextlib.contextmanager
@@ -332,7 +344,7 @@ def test_what_two_tabs_have_written_in_one_file_is_in_two_files(page, context):
         for tab in (page, other):
             idle(tab)
             assert "answers.other-tab-1.py" in tab.inner_text("#warning")
-    kept = page.evaluate("localStorage[`kminilog ${location.pathname}`]")
+    kept = page.evaluate(KEPT)
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(kept))) as packed:
         texts = {packed.read(name) for name in packed.namelist() if "/answers" in name}
     assert texts == {b"# one", b"# two"}

@@ -15,14 +15,14 @@ function make(name, more, ...parts) {
 // A worker with an address of its own would not have this page's policy, which lets nothing out.
 const code = new Blob([`import ${JSON.stringify(new URL("worker.js", location).href)}`], { type: "text/javascript" });
 const address = URL.createObjectURL(code);
-const KEY = `kminilog ${location.pathname}`;
-const DELETED = `${KEY} deleted`;
+const [FILES, DELETED] = ["files", "deleted"]; // what the browser keeps
+const tabs = new BroadcastChannel(location.pathname);
 let worker = start();
 let isFilled = false; // whether the worker has the files
 let home = { zip: "", files: [] };
-let stored = ""; // what the storage had when this tab last looked
+let stored = ""; // the files that it kept when this tab last looked
 let agreed = []; // the files in that
-let turn = Promise.resolve();
+let turn = load();
 
 function start() {
   const made = new Worker(address, { type: "module" });
@@ -41,10 +41,11 @@ async function whyNotStarted() {
 function ask(call, ...values) {
   return new Promise((done, fail) => {
     worker.end = (why) => fail(new Error(why));
-    worker.onmessage = ({ data: { loaded, error, result, kept } }) => {
+    worker.onmessage = async ({ data: { loaded, error, result, kept } }) => {
       if (loaded) return showLoaded(loaded);
       if (error) worker.end(error);
-      if (kept) keep(kept, call === "adopt" ? result : call !== "unpack");
+      if (kept && call === "adopt") [stored] = values;
+      if (kept) await keep(kept, call === "adopt" ? result : call !== "unpack");
       done(result);
     };
     if (worker.fault) worker.end(worker.fault);
@@ -59,6 +60,7 @@ function inTurn(word, call, ...values) {
     const work = async () => {
       if (!isFilled && call !== "clear") await ask("unpack", home.zip);
       isFilled = true;
+      if (call === "adopt") values = [(await kept(FILES)) ?? "", agreed];
       const result = ask(call, ...values);
       if (isStudents) setTimeout(worker.end, 1000 * SECONDS, LATE); // it ends this call, or nothing
       return result;
@@ -89,36 +91,63 @@ function showLoaded(bytes) {
 
 // ---- files are kept after each change; another tab may have kept other ones meanwhile
 
-function keep(now, isNew) {
+// Do work with what the browser keeps, as a whole, also between two tabs; it gives a request.
+async function inStore(work) {
+  const name = `kminilog ${location.pathname}`;
+  const opening = indexedDB.open(name);
+  opening.onupgradeneeded = () => opening.result.createObjectStore(name);
+  await new Promise((done, fail) => Object.assign(opening, { onsuccess: done, onerror: () => fail(opening.error) }));
+  const exchange = opening.result.transaction(name, "readwrite");
+  const asked = work(exchange.objectStore(name));
+  await new Promise((done, fail) => Object.assign(exchange, { oncomplete: done, onabort: () => fail(exchange.error) }));
+  opening.result.close();
+  return asked.result;
+}
+async function kept(what) {
+  return inStore((store) => store.get(what));
+}
+async function load() {
+  home.zip = stored = (await kept(FILES)) ?? "";
+}
+async function keep(now, isNew) {
   home = now;
   $("list").replaceChildren(...home.files.map(([name, size]) => fileLink(name, ` ${size}\u00a0bytes`)));
-  if (isNew && (localStorage[KEY] ?? "") !== stored) adopt();
-  else if (!isNew || store()) agreed = home.files;
+  if (!isNew || (await isStored(now.zip))) agreed = now.files;
 }
-function store() {
+// Keep files, unless another tab has kept some since this one looked: then these come first.
+async function isStored(zip) {
+  let before;
   try {
-    localStorage[KEY] = stored = home.zip;
-    return true;
-  } catch {
-    stored = localStorage[KEY] ?? "";
-    if (localStorage[DELETED]) return delete localStorage[DELETED] && store();
-    warn("These files are too large for the browser to keep: save them as a zip.");
+    before = await inStore((store) => {
+      const read = store.get(FILES);
+      read.onsuccess = () => { if ((read.result ?? "") === stored) store.put(zip, FILES); };
+      return read;
+    });
+  } catch (error) {
+    warn(`The browser does not keep these files (${error?.name}): save them as a zip.`);
+    return false;
   }
+  if ((before ?? "") !== stored) {
+    adopt();
+    return false;
+  }
+  stored = zip;
+  tabs.postMessage(FILES);
+  return true;
 }
 async function adopt() {
   await saveTyped(); // so that nothing which is typed here is lost
-  if ((localStorage[KEY] ?? "") === stored) return;
-  stored = localStorage[KEY] ?? "";
+  if ((await kept(FILES)) === stored) return;
   const known = home.files.map(([name]) => name);
-  await inTurn("", "adopt", stored, agreed);
+  await inTurn("", "adopt");
   const copies = home.files.map(([name]) => name).filter((name) => /\.other-tab-/.test(name) && !known.includes(name));
   if (copies.length) warn(`Two tabs have changed the same file. Its other text is in ${copies.join(", ")}.`);
   await openExercise();
 }
+tabs.onmessage = adopt;
 const warn = (text) => { $("warning").textContent = text; };
 const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1).replace(/^ValueError: /, "");
 window.onunhandledrejection = ({ reason }) => warn(lastLine(reason));
-window.onstorage = ({ key }) => { if (key === KEY) adopt(); };
 const refused = (error) => ({ code: 2, stdout: "", stderr: lastLine(error), changed: [] });
 const run = (words, given = "") => inTurn(`kminilog ${words.join(" ")} …`, "run", words, given).catch(refused);
 const check = async (lab, answers) => JSON.parse(await inTurn(`lab ${lab} …`, "check", lab, answers)).exercises;
@@ -344,15 +373,15 @@ $("clear").onclick = async () => {
   const { zip } = home;
   await inTurn("", "clear");
   saved = $("editor").value; // also if a text was on its way
-  localStorage[DELETED] = zip;
+  await inStore((store) => store.put(zip, DELETED));
   $("bring-back").hidden = false;
   await openExercise();
 };
 $("bring-back").onclick = async () => {
-  const zip = Uint8Array.from(atob(localStorage[DELETED] ?? ""), (each) => each.charCodeAt(0));
+  const zip = Uint8Array.from(atob((await kept(DELETED)) ?? ""), (each) => each.charCodeAt(0));
   $("bring-back").hidden = true;
   if (zip.length) await inTurn("", "write", "deleted.zip", zip);
-  delete localStorage[DELETED];
+  await inStore((store) => store.delete(DELETED));
   await openExercise();
 };
 
@@ -360,9 +389,8 @@ $("bring-back").onclick = async () => {
 
 let isReady = false;
 async function begin() {
-  home.zip = stored = localStorage[KEY] ?? "";
-  $("bring-back").hidden = !localStorage[DELETED];
   show();
+  $("bring-back").hidden = !(await kept(DELETED));
   await inTurn("Python is starting …", "files");
   isReady = true;
   navigator.serviceWorker?.register("service.js"); // now, as most of what it keeps has come already
