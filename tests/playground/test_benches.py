@@ -287,9 +287,13 @@ def test_address_of_nothing_opens_the_first_tab_and_odd_ones_what_they_can(page)
     go(page, "murmur2?partitions=%zz7&key=why?%")
     said(page, "the key goes to")
     assert page.input_value("#bench-murmur2 [name=key]") == "why?%"
+    assert "partitions=%zz7, which is not possible" in page.inner_text("#bench-fault")
+    page.fill("#bench-murmur2 [name=key]", "k")
+    wait_until(page, "document.getElementById('bench-fault').textContent === ''")
     go(page, "cluster?brokers=9")
     said(page, "Send a message.")
     assert page.input_value("#bench-cluster [name=brokers]") == "3"
+    assert page.inner_text("#bench-fault").endswith("it is 3 here.")
 
 
 def test_link_to_the_form_of_a_step_through_chooses_it(page):
