@@ -244,7 +244,8 @@ class BrokerPartition:
                         next_offset = batch.last_offset + 1
                         yield segment, batch
             except FileNotFoundError:
-                if not self.list_again():
+                self.list_again()
+                if segment.base_offset in self._base_offsets:
                     raise
                 if not self.segments:
                     return

@@ -330,6 +330,31 @@ def test_reading_goes_on_after_retention_has_deleted_segments(tmp_path: Path) ->
     assert [one.record.offset for one in records] == [1, 2, 3, *range(8, 16)]
 
 
+def test_reading_goes_on_if_the_last_segment_is_deleted_before_more_of_it_is_read(
+    tmp_path: Path,
+) -> None:
+    """A broker has rolled so often that what was the last one falls due."""
+    segments = [(4 * place, at(4 * place, java("v2-none"))) for place in range(4)]
+    partition = partition_of(tmp_path, *segments[:2])
+    records = partition.read(0)
+    assert [next(records).record.offset for _ in range(8)] == [*range(8)]
+    for base_offset, data in segments[2:]:
+        write_segment(tmp_path / "orders-0", base_offset, data)
+    for path in (tmp_path / "orders-0").glob(f"{4:020}.*"):
+        path.unlink()
+    assert [one.record.offset for one in records] == [*range(8, 16)]
+
+
+def test_reading_begins_where_the_log_begins_if_retention_was_there_first(tmp_path: Path) -> None:
+    segments = [(4 * place, at(4 * place, java("v2-none"))) for place in range(3)]
+    partition = partition_of(tmp_path, *segments)
+    for path in (tmp_path / "orders-0").glob(f"{0:020}.*"):
+        path.unlink()
+    assert [one.record.offset for one in CommittedRecords(partition, 0)] == [*range(4, 12)]
+    assert partition.log_end_offset == 12
+    assert [one.record.offset for one in CommittedRecords(partition, 0)] == [*range(4, 12)]
+
+
 def test_reading_goes_on_after_compaction_has_joined_segments(tmp_path: Path) -> None:
     segments = [(4 * place, at(4 * place, java("v2-none"))) for place in range(3)]
     partition = partition_of(tmp_path, *segments)
