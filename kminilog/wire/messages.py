@@ -144,7 +144,7 @@ class MessageRequests:
         log = led.log
         if topic.dialect is KAFKA and (quick := renumbered(records, log.log_end_offset)):
             check_count(len(quick))
-            self._producers_of(topic, led, is_needed=False)
+            self._producers_of(topic, led, is_needed=False)  # they learn where the log ended before
             return self._written(log, lambda log: quick).start
         found = decode_record_set(records, drops_headers=bool(topic.settings.message_drop_headers))
         messages, sequence = found.messages, found.sequence

@@ -33,7 +33,7 @@ KNOWN_BATCHES = 12
 KNOWN_PRODUCERS = 10_000
 _MOST_REFUSED = 10  # of the batches after one that was refused: a client has 4 on their way
 _ENTRY = struct.Struct(">qhiiqI")
-_FEW_ENTRIES = 50_000  # a file with more is written anew, with what still counts, if that is half
+_FEW_ENTRIES = 50_000  # a file with more is written anew, once half of it counts no longer
 
 
 class KnownBatch(NamedTuple):
@@ -72,7 +72,7 @@ class IdempotentProducers:
     ) -> None:
         self._path = path
         self._is_later = is_later
-        self._patience: OrderedDict[int, int] = OrderedDict()  # by producer: refusals that are left
+        self._refusals_left: OrderedDict[int, int] = OrderedDict()  # by producer
         self._head = topic_id.encode() + b"\n"
         self._known: OrderedDict[int, deque[KnownBatch]] = OrderedDict()
         self._count = self._size_bytes = 0
@@ -122,7 +122,7 @@ class IdempotentProducers:
 
     def learn(self, batch: KnownBatch) -> None:
         """Know the batch that `begin` has noted: it is in the log."""
-        self._be_patient(batch.sequence.producer_id, 0)
+        self._set_refusals_left(batch.sequence.producer_id, 0)
         self._count += 1
         self._size_bytes += _ENTRY.size
         self._learn(batch)
@@ -137,18 +137,18 @@ class IdempotentProducers:
 
     def _check_is_no_gap(self, sequence: Sequence, expected: int) -> None:
         """Raise RefusedError for a batch before which one may have been refused a moment ago."""
-        left = self._patience.get(sequence.producer_id, _MOST_REFUSED)
+        left = self._refusals_left.get(sequence.producer_id, _MOST_REFUSED)
         if self._is_later and left and sequence.first > expected:
-            self._be_patient(sequence.producer_id, left - 1)
+            self._set_refusals_left(sequence.producer_id, left - 1)
             reason = f"sequence {sequence.first}, but {expected} is to be sent again before"
             raise RefusedError(Code.NOT_LEADER_OR_FOLLOWER, reason)
 
-    def _be_patient(self, producer: int, refusals: int) -> None:
+    def _set_refusals_left(self, producer: int, count: int) -> None:
         if self._is_later:
-            self._patience[producer] = refusals
-            self._patience.move_to_end(producer)
-            if len(self._patience) > KNOWN_PRODUCERS:
-                self._patience.popitem(last=False)
+            self._refusals_left[producer] = count
+            self._refusals_left.move_to_end(producer)
+            if len(self._refusals_left) > KNOWN_PRODUCERS:
+                self._refusals_left.popitem(last=False)
 
     def _entries(self) -> list[KnownBatch]:
         """Return the entries of the file; none if it is of an earlier topic of this name."""

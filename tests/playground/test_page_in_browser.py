@@ -309,6 +309,22 @@ KEPT = """async (value) => {
 }"""
 
 
+NO_OPEN = "() => { throw new DOMException('no', 'SecurityError'); }"
+
+
+def test_browser_that_keeps_nothing_is_told_of_and_the_page_works(page, browser):
+    with contextlib.closing(new_context(browser)) as context:
+        other = context.new_page()
+        other.add_init_script(f"Object.getPrototypeOf(indexedDB).open = {NO_OPEN}")
+        other.on("dialog", lambda dialog: dialog.accept())
+        other.goto(page.address + "#files")
+        idle(other)
+        assert "does not keep these files (SecurityError)" in other.inner_text("#warning")
+        assert run(other, "topic", "create", "new", "--partitions", "1")["code"] == 0
+        click(other, "#clear")  # it could not be undone, so it is not done
+        assert "new" in run(other, "topic", "list")["stdout"]
+
+
 @contextlib.contextmanager
 def other_tab(page, context):
     with contextlib.closing(context.new_page()) as other:

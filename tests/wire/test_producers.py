@@ -454,7 +454,7 @@ def test_later_leader_knows_only_so_many_producers_that_it_has_refused(path, mon
         with pytest.raises(RefusedError, match="to be sent again"):
             known.stored(Sequence(number, 0, 4), 2)
         known.learn(entry(number, 4, 1, number))
-    assert len(known._patience) == 3
+    assert len(known._refusals_left) == 3
     known.close()
 
 

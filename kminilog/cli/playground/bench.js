@@ -6,7 +6,7 @@ const names = [...document.querySelectorAll(".bench")].map((each) => each.id.sli
 const form = () => $(`bench-${name}`).querySelector(".fields");
 let name = names[0];
 let acts = [];
-let strange = ""; // what the address has, and the form cannot have
+let impossible = ""; // what the address asks for
 let byte = null; // the one that was chosen last: it gets the focus again after its act
 let [isBusy, isOld, later, opened] = [false, false, 0, ""];
 
@@ -32,7 +32,7 @@ function setAddress() {
 }
 function go(now, answer) {
   clearTimeout(later);
-  strange = "";
+  impossible = "";
   setAddress();
   acts = now;
   history.pushState(null, "", address());
@@ -51,12 +51,12 @@ function open() {
   name = first;
   for (const each of names) $(`bench-${each}`).hidden = each !== name;
   for (const link of document.querySelectorAll("#play nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
-  strange = "";
+  impossible = "";
   for (const field of form().elements) {
     const wanted = query.get(field.name) ?? standard(field);
     field.value = wanted;
     if (field.selectedIndex === -1) field.value = standard(field); // no choice is of this name
-    if (field.value !== wanted) strange += `The link asks for ${field.name}=${wanted}, which is not possible: it is ${field.value} here. `;
+    if (field.value !== wanted) impossible += `The link asks for ${field.name}=${wanted}, which is not possible: it is ${field.value} here. `;
   }
   acts = query.getAll("act");
   showNumbers();
@@ -96,7 +96,7 @@ function show({ html, fault }) {
   const view = $("answer-view");
   const hadFocus = view.contains(document.activeElement);
   view.hidden = Boolean(fault);
-  $("bench-fault").textContent = fault ? lastLine(fault) : strange;
+  $("bench-fault").textContent = fault ? lastLine(fault) : impossible;
   if (!fault) view.innerHTML = html;
   $("bench-said").textContent = view.querySelector(".say")?.textContent ?? "";
   $("acts").replaceChildren(...acts.map((act) => Object.assign(document.createElement("li"), { textContent: act })));
@@ -162,7 +162,7 @@ for (const each of document.querySelectorAll(".act [name=hex]")) {
   each.oninput = () => { if (/^[0-9a-f]{2}$/i.test(each.value)) each.form.requestSubmit(each.form.querySelector("button")); };
 }
 for (const each of document.querySelectorAll(".fields")) {
-  each.oninput = () => { strange = ""; showNumbers(); keepAddress(); refresh(); };
+  each.oninput = () => { impossible = ""; showNumbers(); keepAddress(); refresh(); };
 }
 addEventListener("hashchange", open);
 open();

@@ -106,8 +106,11 @@ async function inStore(work) {
 async function kept(what) {
   return inStore((store) => store.get(what));
 }
+function tellNotKept(error) {
+  warn(`The browser does not keep these files (${error?.name}): save them as a zip.`);
+}
 async function load() {
-  home.zip = stored = (await kept(FILES)) ?? "";
+  home.zip = stored = (await kept(FILES).catch(tellNotKept)) ?? "";
 }
 async function keep(now, isNew) {
   home = now;
@@ -124,7 +127,7 @@ async function isStored(zip) {
       return read;
     });
   } catch (error) {
-    warn(`The browser does not keep these files (${error?.name}): save them as a zip.`);
+    tellNotKept(error);
     return false;
   }
   if ((before ?? "") !== stored) {
@@ -370,10 +373,10 @@ $("save").onclick = ({ target }) => {
 $("clear").onclick = async () => {
   if (!confirm("Delete all files, also your answers to the labs?")) return;
   await saveTyped();
-  const { zip } = home;
+  const copy = home.zip;
+  if (!(await inStore((store) => store.put(copy, DELETED)).catch(tellNotKept))) return; // it could not be undone
   await inTurn("", "clear");
   saved = $("editor").value; // also if a text was on its way
-  await inStore((store) => store.put(zip, DELETED));
   $("bring-back").hidden = false;
   await openExercise();
 };
@@ -390,7 +393,7 @@ $("bring-back").onclick = async () => {
 let isReady = false;
 async function begin() {
   show();
-  $("bring-back").hidden = !(await kept(DELETED));
+  $("bring-back").hidden = !(await kept(DELETED).catch(tellNotKept));
   await inTurn("Python is starting …", "files");
   isReady = true;
   navigator.serviceWorker?.register("service.js"); // now, as most of what it keeps has come already
