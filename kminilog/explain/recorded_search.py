@@ -7,7 +7,7 @@ module knows neither segments nor messages.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kminilog.storage.segment.lookup import Reads
+from kminilog.storage.segment.lookup import ReadFrame
 
 
 class Probe(NamedTuple):
@@ -64,7 +64,7 @@ class Trace:
         """Return a sequence with the same elements that records each access."""
         return _Recording(search, sequence, self._probes)
 
-    def watch_reads(self, read: Reads, start: int) -> Reads:
+    def watch_reads(self, read: ReadFrame, start: int) -> ReadFrame:
         """Return a function that does the same, and records it; its bytes begin at `start`."""
 
         def watched(data: bytes, position: int) -> tuple[int, ...]:

@@ -65,11 +65,13 @@ class Dialect:
     def can_follow(self, base_offset: int, next_offset: int) -> bool:
         """Tell if a segment that begins with `next_offset` gets a greater name than `base_offset`.
 
-        False only in the documented dialect: if segment 0 holds only offset 0, the next segment
-        would be named 0, too.
+        False if segment `base_offset` is empty; and in the documented dialect if segment 0 holds
+        only offset 0: the next segment would be named 0, too.
 
         >>> DOCUMENTED.can_follow(0, 1), DOCUMENTED.can_follow(0, 2), KAFKA.can_follow(0, 1)
         (False, True, True)
+        >>> DOCUMENTED.can_follow(5, 6), KAFKA.can_follow(5, 5)
+        (False, False)
         """
         return self.base_offset_for(next_offset) > base_offset
 

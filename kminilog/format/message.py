@@ -43,7 +43,7 @@ KEY_START = _BEFORE_KEY.size  # 22: all fields of fixed length
 MIN_SIZE = KEY_START - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
-MAX_INSIDE = 1 << 30  # more messages than one can hold: 2 GB of the smallest are 83 million
+MAX_INSIDE = 1 << 30  # a compressed message holds fewer: 2 GB of the smallest are 83 million
 
 
 class Fault(StrEnum):
@@ -200,7 +200,7 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
         return CorruptMessage(Fault.BAD_MAGIC, f"magic {magic} is not {MAGIC}", offset, end)
     key_end = KEY_START + key_length if key_length > 0 else KEY_START
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
-    value_length = rest = end - value_start
+    value_length = rest = end - value_start  # in the documented dialect the value is the rest
     if key_length < -1 or rest < 0:
         detail = f"key length {key_length}, but size {size}"
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)

@@ -17,7 +17,7 @@ INDEX_SUFFIX = ".index"
 DELETED_SUFFIX = ".deleted"  # retention has renamed this file, and removes it later
 CUT_SUFFIX = ".cut"  # a side file of recovery: it keeps the bytes that were cut off
 MAX_OFFSET = 2**63 - 1
-MAX_TOPIC_LENGTH = 249
+MAX_TOPIC_LENGTH = 249  # 0.8.2 allows 255: too long for a directory, which adds "-<partition>"
 _MAX_FILE_NAME_BYTES = 255  # of the usual file systems
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
@@ -92,10 +92,10 @@ def parse_segment_file(name: str) -> tuple[int, str] | None:
     return int(match[1]), match[2]
 
 
-def with_suffix(name: str, suffix: str) -> str:
-    """Return a name and a suffix as a file name; it leaves out the end of a name that is too long.
+def suffixed(name: str, suffix: str) -> str:
+    """Return name + suffix; the name loses its end if both have more than 255 bytes.
 
-    >>> with_suffix("orders.json", ".tmp"), len(with_suffix("x" * 255, ".tmp"))
+    >>> suffixed("orders.json", ".tmp"), len(suffixed("x" * 255, ".tmp"))
     ('orders.json.tmp', 255)
     """
     kept_bytes = _MAX_FILE_NAME_BYTES - len(suffix.encode())

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from kminilog.format.names import with_suffix
+from kminilog.format.names import suffixed
 from kminilog.storage.files import KINDS, naming, open_regular, sync
 from kminilog.storage.reserve import with_reserve
 
@@ -101,7 +101,7 @@ def replacing(
     power failure. A crash may leave the temporary file. Raises OSError, which names a file; then,
     and after any error in the block, nothing is left.
     """
-    temporary = temporary or path.with_name(with_suffix(path.name, ".tmp"))
+    temporary = temporary or path.with_name(suffixed(path.name, ".tmp"))
     try:
         with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
             if mode is not None:

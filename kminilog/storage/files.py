@@ -4,7 +4,7 @@ Opening a FIFO blocks until somebody opens its other end. A directory can be ope
 device may do anything. A symbolic link may lead out of the log dir. So this module opens the files:
 
     to read     a regular file, or a symbolic link to one
-    to write    a regular file only: the target of a link never changes
+    to write    a regular file only: nothing is written through a link
 
 For anything else it raises an OSError that says what stands at the path.
 

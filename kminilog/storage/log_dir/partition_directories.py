@@ -23,7 +23,7 @@ from kminilog.format.names import (
     parse_segment_file,
     parse_topic_partition,
     segment_name,
-    with_suffix,
+    suffixed,
 )
 from kminilog.progress import Progress, untold
 from kminilog.storage.changes import count_change
@@ -146,7 +146,7 @@ def _deleted_name(partition: TopicPartition) -> str:
 
     Two very long names of topics may share it: what is there is rubbish of either.
     """
-    return with_suffix(partition.topic, f"-{partition.partition}{DELETED_SUFFIX}")
+    return suffixed(partition.topic, f"-{partition.partition}{DELETED_SUFFIX}")
 
 
 def _check_higher(log_dir: Path, names: Iterable[str], made: Sequence[TopicPartition]) -> None:

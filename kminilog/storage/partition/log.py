@@ -98,7 +98,7 @@ class PartitionLog:
         self._is_closed = False
         self._broken_by = ""  # of a broken log: what failed, for the text of errors
         self._on_files_removed = on_files_removed
-        self.record_start = record_start  # retention calls it
+        self.record_start = record_start  # called before the log begins later
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._next_offset = 0
         self._unflushed_messages = 0
@@ -124,8 +124,9 @@ class PartitionLog:
         A directory without segments gets an empty one, named `base_offset`. Messages from
         `recovery_point` on may not be on the disk yet; the next flush syncs them. Reads the last
         segment from its last index entry on, and raises CorruptLogError for damage there. The log
-        calls `on_files_removed` after it has deleted or renamed files. `record_start` puts on
-        record, for good, where the log will begin: retention calls it before it deletes messages.
+        calls `on_files_removed` after it has deleted or renamed files: readers must list them
+        again. `record_start` puts on record, for good, where the log will begin: retention calls it
+        before it deletes messages.
         """
         reader = PartitionReader(directory, topic_partition, dialect, settings)
         log = cls(reader, on_files_removed, record_start)
@@ -171,7 +172,8 @@ class PartitionLog:
         Once it returns, the bytes are in the page cache: they survive the death of the process.
         They survive a power failure only after `flush`. flush.messages = 1 flushes every append; a
         roll flushes all segments before the new one. A kill -9 during the call, or a later power
-        failure, may leave a prefix of the batch. `now_ms` is for segment.ms and flush.ms only.
+        failure, may leave a prefix of the batch. `now_ms` is for segment.ms and flush.ms only: pass
+        the time always or never, because 0 is a time, too.
 
         Raises, with nothing written: MessageTooLargeError above max.message.bytes or segment.bytes,
         NullValueError, LogClosedError. Raises WriteFailedError if a write or flush fails: the log
@@ -217,7 +219,7 @@ class PartitionLog:
         self._last_flush_ms = now_ms
 
     def continue_from(self, offset: int, gone: list[Segment]) -> None:
-        """Continue at `offset`, after truncation has cut the log there and deleted `gone`."""
+        """Continue at `offset`: a replica's log was cut there, and the segments `gone` deleted."""
         for segment in gone:
             del self._segments[segment.base_offset]
         self._next_offset = offset
@@ -227,7 +229,8 @@ class PartitionLog:
     def begin_at(self, offset: int) -> None:
         """Let an empty log begin at a greater offset; once it returns, that survives a crash.
 
-        ValueError if it is not empty, or has that offset already.
+        For a replica whose leader has deleted all that this one held. ValueError if it is not
+        empty, or has that offset already.
         """
         (empty,) = self._segments.values()  # more than one: ValueError, too
         if empty.size_bytes or offset <= self._next_offset:
@@ -278,7 +281,7 @@ class PartitionLog:
             active.write()
             if self._last_flush_ms is None:
                 self._last_flush_ms = now_ms
-            if self._is_flush_due(now_ms):
+            if self._is_flush_due(now_ms - self._last_flush_ms):
                 self.flush(now_ms=now_ms)
         except BaseException as error:  # Ctrl-C too
             self._undo(mark, error)
@@ -316,12 +319,9 @@ class PartitionLog:
         self._has_new_names = True
         return segment
 
-    def _is_flush_due(self, now_ms: int) -> bool:
-        last_flush_ms = now_ms if self._last_flush_ms is None else self._last_flush_ms
-        return (
-            self._unflushed_messages >= self.settings.flush_messages
-            or now_ms - last_flush_ms > self.settings.flush_ms
-        )
+    def _is_flush_due(self, waited_ms: int) -> bool:
+        is_many = self._unflushed_messages >= self.settings.flush_messages
+        return is_many or waited_ms > self.settings.flush_ms
 
     def _mark(self) -> _Mark:
         active = self._active
@@ -366,10 +366,9 @@ class PartitionLog:
         self._active.truncate_to(mark.size_bytes, mark.entry_count)
         self._active.flush()  # else a power failure could bring back what is undone here
         self._next_offset = mark.next_offset
-        self.recovery_point = mark.recovery_point
+        self.recovery_point = mark.recovery_point  # a roll may have set it beyond the restored end
         self._unflushed_messages = mark.unflushed_messages
         self._first_append_ms = mark.first_append_ms
-        # The time of the last flush stays: a flush that was done before the failure was a flush.
 
 
 def encoded(log: PartitionLog, messages: Iterable[KeyValue]) -> list[bytes]:

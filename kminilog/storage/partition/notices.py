@@ -1,7 +1,7 @@
 """Notices: what a user should know although it is no error, such as a gap that a read skipped.
 
-A caller may pass a callable; it gets each notice, whose text is one line. Without a callable, a
-notice becomes a Python warning of the class `KMiniLogWarning`: stderr shows each text once.
+A caller passes a callable, which gets each notice; its text is one line. Such a callable is `warn`:
+it makes a Python warning of the class `KMiniLogWarning`, of which stderr shows each text once.
 Source: ours.
 """
 
@@ -13,7 +13,7 @@ from kminilog.format.names import TopicPartition
 
 
 class KMiniLogWarning(UserWarning):
-    """A notice for which the caller has passed no callable."""
+    """A notice that `warn` got."""
 
 
 class Gap(NamedTuple):

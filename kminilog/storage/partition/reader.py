@@ -13,9 +13,9 @@ The segments are a SortedDict by base offset; its keys are the names that the se
 kminilog writes no gaps, so a message or segment that does not follow the one before is damage. For
 a log that Kafka has compacted pass `on_gap`: a read then skips gaps, and calls it with each one.
 
-`PartitionFiles` is the one thing here that has to do with jobs. A *job* is a bulk load whose files
-appear in a partition all at once. To follow a search, read it with `PlainFiles`, which knows no
-jobs: each segment is in the directory itself, and nothing has ever changed.
+A *job* is a bulk load whose files appear in a partition all at once. `PartitionFiles` is what a
+reader asks about jobs. To follow a search, read it with `PlainFiles`, which knows none: each
+segment is in the directory itself, `has_changed` is False, and `retry_if_changed` only calls.
 Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 """
 
@@ -52,8 +52,9 @@ _GONE = "no such partition directory; put it back, or let `kminilog topic delete
 class PartitionFiles(Protocol):
     """What a reader may see of one partition's directory.
 
-    Implemented by `PlainFiles` and, for log dirs with jobs, by `storage.publish.visibility`. While
-    a job is published, a reader may need the kept copy of a segment, from another directory.
+    Implemented by `PlainFiles` and, for log dirs with jobs, by `storage.publish.visibility`. A job
+    may replace the last segment. Until all of the job is visible, readers use the old one, of which
+    the job has kept a copy in a directory of its own.
     """
 
     def names(self) -> list[str]:
@@ -198,7 +199,7 @@ class PartitionReader:
         """
         messages = self.retry_if_changed(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
-            found = self.find(messages[0].offset)
+            found = self.find(messages[0].offset)  # once more, for the place: a gap is rare
             path = str(found.segment.log_path)
             next_offset = found.message.offset
             self._on_gap(Gap(self.topic_partition, offset, next_offset, path, found.position))
@@ -270,16 +271,18 @@ class PartitionReader:
             )
             if found:
                 return found
-            if following and self._on_gap is None:
+            if following and self._on_gap is None:  # by the names, the message is in this segment
                 raise misplaced_segment_error(following, segment)
         return None
 
     def _relist_if_it_may_help(self, answer: Found | None, error: Exception | None) -> bool:
         """Tell if another search may find something else; it lists the segments to know.
 
-        `answer` is the message with the right offset, if the search found it. It stands, unless it
-        belongs to a job that has begun since the last listing. Of the listed segments, such a job
-        can only have replaced the last one; its other segments are new.
+        Without jobs: `answer`, the message with the right offset, stands. Without it, another
+        search may help if the segments have changed, or a file is gone. With jobs: an answer from
+        the last segment may belong to a job that has begun since the last listing, and is only half
+        visible. Of the listed segments, a job can only have replaced the last one; its others are
+        new.
         """
         if answer and answer.segment is not self._segments.peekitem()[1]:
             return False
@@ -298,8 +301,8 @@ class PartitionReader:
         if found == {base: segment.directory for base, segment in known.items()}:
             return False
         if known.keys() - found.keys():
-            # Retention has deleted one, or a compaction has put it into the segment before it,
-            # whose files are others now. So no segment is kept.
+            # Retention has deleted one. Or a compaction has joined it to the one before, which has
+            # new files under its old name. A Segment knows entries of its index: so none is kept.
             known = SortedDict()
         self._segments = SortedDict(
             (base, known[base])
@@ -343,7 +346,7 @@ def messages_from(
 def _in_turn(
     segment: Segment, located: Found, max_bytes: int, segment_after: SegmentAfter
 ) -> Iterator[Message]:
-    """Yield the located message and each next one, as long as the next offset comes next.
+    """Yield the located message and those after it, as long as each offset is one more.
 
     Anything else ends it: damage, a gap, a segment that begins with another offset. A new search
     from there tells which.

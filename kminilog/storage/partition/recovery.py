@@ -1,8 +1,9 @@
 """What to keep of a partition after a crash: first a plan, then its execution.
 
 A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
-Recovery cuts it off. A tail is torn unless one of these is a whole message, by the words of
-`whole_messages`:
+Recovery cuts it off. A message is *whole* if it has as many bytes as its size says, and a right
+checksum, in the format of its dialect or in a later one. A tail is torn unless one of these is
+whole:
 
     what stands exactly at the fault, with any offset
     a message further on in this segment, with the expected offset or a greater one: a value may
@@ -71,8 +72,9 @@ NOT_DUE = "its entries are not those of the valid messages"
 class ValidEnd(NamedTuple):
     """Where the valid part of a log ends, and what the log would lose by a cut there.
 
-    `lost` is what is whole. It and `lost_bytes` include later segments, and what stands at the
-    position itself.
+    `lost` counts the whole messages from the position on, here and in later segments. That includes
+    copies of older messages inside a value, which the decision does not look at. `lost_bytes`
+    counts all bytes there.
     """
 
     segment: Segment
@@ -140,10 +142,10 @@ class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
     `cut` is a torn tail; `damage` is cut only with `force`. Never both. A cut removes the
-    `later_segments`, too. `log_end_offset` is where the valid part ends; `whole_end_offset` is
-    one past the last whole message after it, 0 if there is none. `following` counts what is whole
-    after the place of the fault. A whole message at that very place, such as one with a wrong
-    offset, is not in `following`, but in what a cut would lose.
+    `later_segments`, too. `log_end_offset` is where the valid part ends. `following` counts the
+    whole messages after the place of the fault, without one at that very place, such as one with a
+    wrong offset; `ValidEnd.lost` includes that one, too. `whole_end_offset` is one past the
+    greatest of their offsets, 0 without any: the record of losses has it.
     """
 
     topic_partition: TopicPartition
@@ -208,12 +210,14 @@ def plan_recovery(
         after the writer has closed     nothing            its end
 
     The *end* is the last index interval; if it is not valid, all is read. After a close, a segment
-    without an index is one of the others, and so are those after it. `scanner` reads all of a
-    segment, O(bytes); then its index is rebuilt unless `is_valid_index`.
+    without an index is one of the others, and so are those after it, because each segment must
+    begin where the one before it ends. `scanner` reads all of a segment, O(bytes); then its index
+    is rebuilt unless `is_valid_index`.
 
     `recovery_point` says what to expect: a log that is valid only below this offset gets a warning.
-    After a crash, `scan_from` is the recovery point, too. A user who asks for a recovery wants all
-    segments read: then `scan_from` is 0.
+    After a crash, `scan_from` is the recovery point, too. After a close it is the offset below it:
+    so the end of the last segment with messages is read. A user who asks for a recovery wants all
+    segments read: then it is 0.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     whole, other_files = whole_segments(os.listdir(plan.directory))
@@ -229,12 +233,13 @@ def plan_recovery(
         to_read = _to_read_after_a_close(bases, first_slot, without_index)
     segments = [reader.segment_named(base) for base, _ in to_read]
     plan.log_end_offset = segments[0].first_offset if segments else 0
-    for slot, (segment, (_, is_read_whole)) in enumerate(zip(segments, to_read, strict=True)):
+    for slot, segment in enumerate(segments):
         if segment.first_offset != plan.log_end_offset:
             reason = f"the segment {segment.name} follows, expected offset {plan.log_end_offset}"
             before = slot - 1  # never at slot 0: the log starts with its first offset
             _decide_at(plan, segments, before, segments[before].file_bytes, reason, scanner)
             break
+        _, is_read_whole = to_read[slot]
         end = None if is_read_whole else quick_end(segment)
         if end is not None:
             plan.log_end_offset = end
@@ -270,10 +275,11 @@ def _to_read_after_a_close(
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     """Do what a plan says, and return the side files that keep what was cut off.
 
-    Once it returns, the partition is valid, and what this call changed is on the disk; the next
-    flush syncs the rest. After a crash during the call, the next recovery finishes the work; one
-    with `force` must be forced again. Raises CorruptLogError, with nothing changed, if there is
-    damage; with `force` it cuts the log there instead.
+    Once it returns, the partition is valid, and what this call changed is on the disk. The messages
+    that it kept may still be in the page cache only: the next flush syncs them. After a crash
+    during the call, the next recovery finishes the work; one with `force` must be forced again.
+    Raises CorruptLogError, with nothing changed, if there is damage; with `force` it cuts the log
+    there instead.
     """
     if not force:
         plan.refuse_damage()
@@ -321,7 +327,7 @@ def _decide_at(
         return bool(at_fault) or any(here) or any(later)
 
     decision = decide(reason, is_whole_message_after)
-    if decision is Decision.KEEP or reason is None:
+    if decision is Decision.KEEP or reason is None:  # None implies KEEP: it is for the type checker
         return Decision.KEEP
     plan.later_segments = later_segments
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in later_segments)

@@ -11,8 +11,8 @@ without it. Deletion has three steps. The first puts the new start of the log on
 missing below it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`, as
 Kafka does; this also leaves time to undo a wrong setting. The third unlinks these *marked* files
 file.delete.delay.ms later, by another run or by recovery; on a full disk, at once. The caller
-passes the time.
-Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
+passes the time. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments. Differs: Kafka 0.8.2 puts
+no start on record; the name of the first segment says it.
 """
 
 import os
@@ -41,13 +41,12 @@ def expired_segments(
 def deletable(log: PartitionLog | PartitionReader, expired: list[Segment]) -> list[Segment]:
     """Return which of these segments, the oldest ones of a log, may be deleted.
 
-    The log's last one stays if it is empty, or if no segment can follow it. A dry run asks with a
-    reader, because it opens no log.
+    The log's last one stays if no segment can follow it, such as an empty one. A dry run asks with
+    a reader, because it opens no log.
     """
-    if expired and expired[-1].base_offset == log.segments()[-1].base_offset:
-        can_roll = log.dialect.can_follow(expired[-1].base_offset, log.log_end_offset)
-        if not can_roll or not expired[-1].file_bytes:
-            return expired[:-1]
+    is_all = expired and expired[-1].base_offset == log.segments()[-1].base_offset
+    if is_all and not log.dialect.can_follow(expired[-1].base_offset, log.log_end_offset):
+        return expired[:-1]
     return expired
 
 

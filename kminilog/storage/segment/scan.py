@@ -5,11 +5,12 @@ where a segment ends, each for somebody else:
 
     Segment.end_offset    for a reader: a fault is the end
     next_offset           for the writer: a fault is an error
-    quick_end             for recovery, of a segment that was on the disk: it reads only the end
+    quick_end             for recovery, of a segment that was flushed before: it reads only the end
     scan_segment          for recovery, of any other segment: it reads all
 
-Recovery gets the two functions that read whole segments as an argument, so that faster twins can
-take their place. Those of this module are called *plain*: they need no numpy.
+Recovery gets two functions as an argument, a `SegmentScanner`: `scan_segment`, and
+`count_whole_messages` of the door `whole_messages`. Twins with numpy may take their place. Those
+without are called *plain*.
 Source: Kafka: LogSegment.recover.
 """
 
@@ -44,8 +45,9 @@ class SegmentScan(NamedTuple):
 def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentScan:
     """Read every message up to the first fault, and return what was found; O(file).
 
-    The first message must have the offset that the name gives, and each other the next one. With
-    `start`, an index entry that the caller has checked, it begins there.
+    The first message must have the offset that the name gives, and each other the next one: a gap
+    is a fault, also where a reader allows it. With `start`, an index entry that the caller has
+    checked, it begins there.
     """
     valid = _ValidMessages(segment, start)
     last_indexed_position = start.position if start else 0
@@ -70,7 +72,7 @@ class _ValidMessages:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         for position, outcome in self.segment.scan(self.valid_bytes):
             self.reason = fault(outcome, self.next_offset)
-            if self.reason or not isinstance(outcome, Message):
+            if self.reason or not isinstance(outcome, Message):  # the latter implies a reason
                 return
             self.next_offset = outcome.offset + 1
             self.valid_bytes = position + outcome.length_bytes
@@ -106,7 +108,7 @@ def quick_end(segment: Segment) -> int | None:
     """Return one past the last offset, from the index and the messages after its last entry.
 
     None if the index is invalid or those messages are not valid. A quick check, for a segment that
-    was on the disk before: O(entries + bytes between two entries).
+    was flushed before: O(entries + bytes between two entries).
     """
     entry = segment.last_true_entry()
     if not segment.index.is_intact() or (segment.index.last_entry and not entry):

@@ -40,7 +40,11 @@ class _Cursor:
     """How far a walk through a segment has come, and the bytes that it has read ahead."""
 
     def __init__(
-        self, segment: Segment, descriptor: int, entry: IndexEntry | None, end: int | None
+        self,
+        segment: Segment,
+        descriptor: int,
+        entry: IndexEntry | None,
+        next_entry_position: int | None,
     ) -> None:
         self.segment = segment
         self.entry = entry
@@ -48,11 +52,12 @@ class _Cursor:
         self.position = self.start
         self.scanned = 0
         self._descriptor = descriptor
-        # One read: up to the next entry. After the last entry, the message may begin anywhere in
+        # One read, up to the next entry. After the last entry, the message may begin anywhere in
         # the next interval, and end after it.
-        wanted_bytes = segment.index_interval_bytes + ONE_MESSAGE_BYTES
-        if end is not None:
-            wanted_bytes = end - self.start
+        if next_entry_position is not None:
+            wanted_bytes = next_entry_position - self.start
+        else:
+            wanted_bytes = segment.index_interval_bytes + ONE_MESSAGE_BYTES
         self._data = os.pread(descriptor, min(wanted_bytes, SCAN_WINDOW_BYTES), self.start)
         self._data_start = self.start
 
@@ -104,13 +109,13 @@ def find_in_segment(
     """Return a segment's first message with an offset not below `offset`; None if it has none.
 
     `following_offset` is the first offset of the next segment; None for the last segment, where an
-    unfinished message is the end. `descriptor` is an open descriptor of the `.log`; with it, the
-    index is loaded again only for a message after its last entry. O(log entries + bytes between
-    two entries).
+    unfinished message is the end. `descriptor` is an open descriptor of the `.log`. A caller that
+    keeps one searches often, so the index is loaded again only for an offset after its last entry.
+    O(log entries + bytes between two entries).
 
-    Raises CorruptLogError for an unfinished message elsewhere or with messages after it, for bytes
-    that are no message, and for a message with a wrong offset. If gaps are allowed, see
-    `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
+    Raises CorruptLogError for an unfinished message in an earlier segment or with whole messages
+    after it, for bytes that are no message, and for a message with a wrong offset. If gaps are
+    allowed, see `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
     """
     if descriptor is not None:
         return _find(segment, descriptor, offset, tracer, following_offset)
