@@ -160,6 +160,28 @@ def test_byte_is_changed_by_the_keyboard_alone_and_the_flipped_bit_is_named(page
     assert page.locator("#answer-view .f-lost .label").inner_text().startswith("crc ✗")
 
 
+@pytest.mark.parametrize("confirm", ["Enter", "Set"])
+def test_two_digits_and_enter_or_set_after_them_are_one_act(page, confirm):
+    go(page, f"record?key=&value={confirm}&dialect=kafka")
+    said(page, "Choose a byte")
+    page.fill("#bench-record [name=at]", "28")
+    page.focus("#bench-record [name=hex]")
+    page.keyboard.type("6e")
+    if confirm == "Enter":
+        page.keyboard.press("Enter")
+    else:
+        page.click("#bench-record .act button")
+    said(page, "1 byte is changed")
+    page.evaluate(
+        "kminilog.run(['--version']).then(() => null)"
+    )
+    assert [acts(page), page.text_content("#bench-fault")] == [["set 28 6e"], ""]
+    page.fill("#bench-record [name=at]", "27")
+    page.fill("#bench-record [name=hex]", "6f")
+    said(page, "2 bytes are changed")
+    assert acts(page) == ["set 28 6e", "set 27 6f"]
+
+
 def test_byte_is_changed_by_a_click_and_taken_back_by_undo_and_by_the_browsers_back(page):
     go(page, "record?key=&value=v&dialect=documented")
     said(page, "Choose a byte")
@@ -222,7 +244,10 @@ def test_act_that_is_refused_is_not_done_and_can_be_mended(page):
 @pytest.mark.parametrize(
     "fragment, fault",
     [
-        ("murmur2?partitions=15&key=" + "k" * 65, "the key has 65 bytes; at most 64 are shown"),
+        (
+            "murmur2?partitions=15&key=" + "k" * 4097,
+            "the key has 4097 bytes; at most 4096 are hashed here",
+        ),
         ("record?act=set+99+00", "byte: '99' is no number from 0 to 30"),
         ("record?act=explode", "'explode' is no act of this bench; its acts: set at hex"),
     ],
@@ -287,13 +312,37 @@ def test_address_of_nothing_opens_the_first_tab_and_odd_ones_what_they_can(page)
     go(page, "murmur2?partitions=%zz7&key=why?%")
     said(page, "the key goes to")
     assert page.input_value("#bench-murmur2 [name=key]") == "why?%"
-    assert "partitions=%zz7, which is not possible" in page.inner_text("#bench-fault")
+    assert "partitions=%zz7, which is not possible: it is 15" in page.inner_text("#bench-fault")
     page.fill("#bench-murmur2 [name=key]", "k")
     wait_until(page, "document.getElementById('bench-fault').textContent === ''")
     go(page, "cluster?brokers=9")
     said(page, "Send a message.")
     assert page.input_value("#bench-cluster [name=brokers]") == "3"
     assert page.inner_text("#bench-fault").endswith("it is 3 here.")
+
+
+@pytest.mark.parametrize(
+    "fragment, named",
+    [
+        ("nosuch", "nosuch"),
+        ("lab/99.9", "lab/99.9"),
+        ("lab/1.99", "lab/1.99"),
+        ("step?scene=murmur9", "step-through murmur9"),
+    ],
+)
+def test_link_to_what_is_not_there_is_told(page, fragment, named):
+    go(page, fragment)
+    wait_until(page, "document.getElementById('missing').textContent !== ''")
+    assert page.inner_text("#missing") == f"The link is wrong: this page has no {named}."
+    go(page, "lab/1.2")
+    wait_until(page, "document.getElementById('missing').textContent === ''")
+
+
+def test_field_of_a_link_that_the_bench_does_not_have_is_told(page):
+    go(page, "murmur2?key=k&partition=7")
+    said(page, "the key goes to")
+    fault = "The link names what this bench does not have: partition."
+    assert page.inner_text("#bench-fault").strip() == fault
 
 
 def test_link_to_the_form_of_a_step_through_chooses_it(page):

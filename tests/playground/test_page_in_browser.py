@@ -389,8 +389,10 @@ def test_address_opens_an_exercise_with_its_task_and_no_old_verdict(page):
     click(page, "[data-lab=check]")
     assert "1.1" in page.inner_text("#lab-said")
     for exercise, said in (("1.2", "CRC-32"), ("1.7", "Which check of the message notices?")):
+        page.evaluate("scrollTo(0, 300)")
         page.evaluate("(exercise) => { location.hash = `lab/${exercise}`; }", exercise)
         idle(page)
+        assert page.evaluate("scrollY") == 0
         assert said in page.inner_text(".about")
         assert page.text_content("#lab-said") == ""
     steps = page.locator("#task-1\\.4 ol > li").first  # of which the first fault counts
@@ -535,6 +537,40 @@ def test_server_that_sends_mjs_as_bytes_is_told_apart_and_tasks_can_be_read(brow
         server.shutdown()
 
 
+class _Broken(_Quiet):
+    """Sends one file of the runtime in part, or not at all."""
+
+    is_in_part = False
+
+    def do_GET(self):
+        if not self.path.endswith("pyodide.asm.wasm"):
+            super().do_GET()
+        elif self.is_in_part:
+            self.send_response(200)
+            self.send_header("Content-Length", "9000000")
+            self.end_headers()
+            self.wfile.write(bytes(1000))
+            self.close_connection = True
+        else:
+            self.send_error(503)
+
+
+@pytest.mark.parametrize("is_in_part", [False, True])
+def test_runtime_that_cannot_be_fetched_is_told(browser, site, is_in_part, monkeypatch):
+    monkeypatch.setattr(_Broken, "is_in_part", is_in_part)
+    handler = functools.partial(_Broken, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with contextlib.closing(new_context(browser, service_workers="block")) as context:
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{server.server_port}/#lab/1.1")
+            told = "document.getElementById('state').textContent"
+            wait_until(page, f"{told}.includes('pyodide.asm.wasm cannot be fetched')")
+            assert page.evaluate(told).endswith("Load this page again.")
+            assert "It returns the first 12 bytes" in page.inner_text(".about")
+        server.shutdown()
+
+
 def test_lab_that_is_started_in_the_shell_is_open_in_labs(page):
     show(page, "files")
     click(page, "#clear")
@@ -601,6 +637,7 @@ def begin_lab_1(page):
     click(page, "#start button")
     page.wait_for_selector("#editor", state="visible")
     idle(page)
+    assert page.evaluate("[document.activeElement.textContent, scrollY]") == ["Check", 0]
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 // The benches. The address is the state: the fields of a bench, and its acts in their order. Python
 // answers the whole state anew each time; this script only asks, and shows what it says.
 const $ = (id) => document.getElementById(id);
-const { bench: ask, lastLine } = window.kminilog;
+const { bench: ask, lastLine, missing } = window.kminilog;
 const names = [...document.querySelectorAll(".bench")].map((each) => each.id.slice("bench-".length));
 const form = () => $(`bench-${name}`).querySelector(".fields");
 let name = names[0];
@@ -55,9 +55,12 @@ function open() {
   for (const field of form().elements) {
     const wanted = query.get(field.name) ?? standard(field);
     field.value = wanted;
-    if (field.selectedIndex === -1) field.value = standard(field); // no choice is of this name
-    if (field.value !== wanted) impossible += `The link asks for ${field.name}=${wanted}, which is not possible: it is ${field.value} here. `;
+    if (field.value === wanted) continue;
+    field.value = standard(field);
+    impossible += `The link asks for ${field.name}=${wanted}, which is not possible: it is ${field.value} here. `;
   }
+  const strange = [...query.keys()].filter((each) => each !== "act" && !form().elements[each]);
+  if (strange.length) impossible += `The link names what this bench does not have: ${strange.join(", ")}. `;
   acts = query.getAll("act");
   showNumbers();
   refresh();
@@ -65,7 +68,7 @@ function open() {
 const standard = (field) => field.defaultValue ?? [...field.options].find((each) => each.defaultSelected).value;
 function openScene(query) {
   const scene = query.get("scene");
-  if (![...$("scene").options].some((each) => each.value === scene)) return;
+  if (![...$("scene").options].some((each) => each.value === scene)) return missing(`step-through ${scene}`);
   $("scene").value = scene;
   $("scene").dispatchEvent(new Event("change"));
   for (const field of $(`scene-${scene}`).elements) field.value = query.getAll(field.name.replace(/^-+/, "")).join(" ");
@@ -114,6 +117,7 @@ const quoted = (word) => (/^[\w.:/=+-]+$/.test(word) ? word : `'${word.replaceAl
 let isActDone = false; // and it began at a byte
 let lastAct = Promise.resolve(); // acts are done after each other, however fast they come
 function act({ submitter, target }) {
+  if (target.dataset.isSent) return void delete target.dataset.isSent;
   const line = [submitter.value, ...[...new FormData(target).values()].map(quoted)].join(" ");
   const bench = name;
   lastAct = lastAct.then(() => bench === name && tryAct(line, target));
@@ -133,6 +137,7 @@ function choose(cell) {
   const at = $(`bench-${name}`).querySelector(".act [name=at]");
   if (!at) return;
   at.value = byte;
+  delete at.form.dataset.isSent;
   const next = at.form.elements.hex ?? at;
   next.value = cell.textContent;
   next.select();
@@ -158,8 +163,14 @@ $("copy").onclick = async () => {
   $("copied").textContent = await copying.then(() => "Copied.", () => "The address of this page is the link.");
 };
 for (const each of document.querySelectorAll(".act")) each.onsubmit = act;
+// Two digits are an act. Who then presses Enter or Set means the same one.
 for (const each of document.querySelectorAll(".act [name=hex]")) {
-  each.oninput = () => { if (/^[0-9a-f]{2}$/i.test(each.value)) each.form.requestSubmit(each.form.querySelector("button")); };
+  each.form.oninput = ({ target }) => {
+    delete each.form.dataset.isSent;
+    if (target !== each || !/^[0-9a-f]{2}$/i.test(each.value)) return;
+    each.form.requestSubmit(each.form.querySelector("button"));
+    each.form.dataset.isSent = "yes";
+  };
 }
 for (const each of document.querySelectorAll(".fields")) {
   each.oninput = () => { impossible = ""; showNumbers(); keepAddress(); refresh(); };

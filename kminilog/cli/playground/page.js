@@ -26,6 +26,7 @@ let turn = load();
 
 function start() {
   const made = new Worker(address, { type: "module" });
+  made.onmessage = ({ data: { error } }) => { made.fault = error; }; // until it is asked something
   made.onerror = async ({ message }) => {
     made.fault = message ?? (await whyNotStarted());
     made.end?.(made.fault);
@@ -156,13 +157,17 @@ const run = (words, given = "") => inTurn(`kminilog ${words.join(" ")} …`, "ru
 const check = async (lab, answers) => JSON.parse(await inTurn(`lab ${lab} …`, "check", lab, answers)).exercises;
 const read = (name) => inTurn("", "read", name);
 const bench = (...state) => inTurn("", "bench", ...state);
-window.kminilog = { run, check, bench, lastLine };
+const missing = (what) => { $("missing").textContent = what && `The link is wrong: this page has no ${what}.`; };
+window.kminilog = { run, check, bench, lastLine, missing };
 $("stop").onclick = () => $("stop").hidden || worker.end("Stopped.");
 function show() {
-  const place = location.hash.slice(1).split("?")[0] || "step";
+  const place = location.hash.slice(1).split("?")[0];
   const [, lab] = /^lab\/(.+)/.exec(place) ?? [];
-  const name = lab ? "labs" : ($(`bench-${place}`) ?? $(place))?.closest("section")?.id ?? "step";
-  if ([...$("exercise").options].some((each) => each.value === lab)) $("exercise").value = lab;
+  const isThere = [...$("exercise").options].some((each) => each.value === lab);
+  const found = lab ? "labs" : ($(`bench-${place}`) ?? $(place || "step"))?.closest("section")?.id;
+  const name = found ?? "step";
+  if (isThere) $("exercise").value = lab;
+  missing(found && (isThere || !lab) ? "" : place);
   if (name === "labs") chooseExercise();
   for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== name;
   for (const link of document.querySelectorAll("header nav a")) link.ariaCurrent = link.hash === `#${name}` ? "page" : null;
@@ -219,6 +224,7 @@ function chooseExercise() {
   if (shown !== value) {
     say("");
     showFrame("lab-trace", "");
+    scrollTo(0, 0);
   }
   if (isReady) openExercise();
 }
@@ -295,6 +301,8 @@ $("start").onsubmit = async () => {
   const { stdout, stderr } = await run(["lab", "start", `${parseInt($("exercise").value)}`, "--name", $("name").value]);
   await openExercise();
   say(fitting(["lab", "start"], stdout) + stderr);
+  document.querySelector("[data-lab=check]").focus();
+  scrollTo(0, 0);
 };
 $("exercise").onchange = () => { location.hash = `lab/${$("exercise").value}`; };
 for (const each of document.querySelectorAll("[data-lab]")) each.onclick = () => doLab(each.dataset.lab);
@@ -324,7 +332,7 @@ $("line-form").onsubmit = async () => {
   const said = [make("code", {}, `$ kminilog ${line}`), make("pre", {}, isLine ? fitting(words, stdout) : "")];
   said.push(make("pre", { className: code ? "error" : "" }, stderr), code ? `exit code ${code}` : "");
   const links = changed.map((name) => fileLink(name));
-  if (changed.length) said.push(make("details", {}, make("summary", {}, `${changed.length} files changed`), ...links));
+  if (changed.length) said.push(make("details", {}, make("summary", {}, `Files changed: ${changed.length}`), ...links));
   $("log").prepend(make("div", {}, ...said));
   if (changed.length) await openExercise();
 };

@@ -24,10 +24,15 @@ const count = (chunk, passed) => {
   self.postMessage({ loaded: (loaded += chunk.length) });
   passed.enqueue(chunk);
 };
+// What cannot be fetched is told here, because Pyodide may then wait for ever.
 const { fetch } = self;
-self.fetch = async (...asked) => {
-  const answer = await fetch(...asked);
-  return new Response(answer.body.pipeThrough(new TransformStream({ transform: count })), answer);
+self.fetch = async (file, ...more) => {
+  const fail = () => self.postMessage({ error: `Python does not start: ${String(file.url ?? file).split("/").at(-1)} cannot be fetched. Load this page again.` });
+  const { readable, writable } = new TransformStream({ transform: count });
+  const answer = await fetch(file, ...more).catch(fail);
+  if (answer && !answer.ok) fail();
+  answer?.body.pipeTo(writable).catch(fail);
+  return answer ? new Response(readable, answer) : Response.error();
 };
 
 async function start() {

@@ -24,7 +24,7 @@ from kminilog.explain.murmur2 import bits_lane, rounds
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.text import agreeing, count, shown_in
 
-MAX_KEY_BYTES = 64
+MAX_KEY_BYTES = 4096
 MOST_PARTITIONS = 100
 KEYS = tuple(f"TT{number:04}" for number in range(115, 135))
 _COLUMNS = 60
@@ -34,7 +34,7 @@ def document(fields: Mapping[str, str], acts: Sequence[str]) -> Document:
     """Return one step: the key, its last round as bits, its partition, and what one more moves."""
     key = fields["key"].encode(errors="replace")
     if len(key) > MAX_KEY_BYTES:
-        raise ValueError(f"the key has {len(key)} bytes; at most {MAX_KEY_BYTES} are shown")
+        raise ValueError(f"the key has {len(key)} bytes; at most {MAX_KEY_BYTES} are hashed here")
     partitions = whole_number(fields["partitions"], "partitions", 1, MOST_PARTITIONS)
     hashed = murmur2(key)
     positive = to_positive(hashed)
