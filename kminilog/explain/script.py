@@ -80,13 +80,13 @@ class Script:
         """
         self._path = script_file(Path(scenario), language.get())
         title, self._steps = _read(self._path)
-        for step in steps:
-            if step not in self._steps:
-                raise ScriptError(self._path, title.line, f'no step "## {step}"; write one')
         for step, (heading, *_) in self._steps.items():
             if step not in steps:
                 reason = f'nothing tells a step "## {step}"; there are {", ".join(steps)}'
                 raise ScriptError(self._path, heading.line, reason)
+        for step in steps:
+            if step not in self._steps:
+                raise ScriptError(self._path, title.line, f'no step "## {step}"; write one')
         self.facts = facts
         told = _with_facts(self._rendered(title, facts))
         self.recording = Recording(name, told, self._path.parent.name)
@@ -111,7 +111,8 @@ class Script:
         _, *parts = self._steps[step]
         said = [self._rendered(part, facts) for part in parts if not part.sign]
         say = " ".join(text for text in said if _with_facts(text))
-        question = self._question([part for part in parts if part.sign], facts) if asks else None
+        asked = [part for part in parts if part.sign]
+        question = self._question(asked, facts, fewest_choices) if asks else None
         self.recording.step(
             _with_facts(say),
             ask=question and question_with_enough_choices(question, fewest_choices),
@@ -125,15 +126,19 @@ class Script:
         """Return all that was told, with tables and pictures in its language."""
         return in_language(self.recording.document())
 
-    def _question(self, parts: Sequence[_Part], facts: Mapping[str, object]) -> Ask | None:
+    def _question(
+        self, parts: Sequence[_Part], facts: Mapping[str, object], fewest_choices: int
+    ) -> Ask | None:
         """Return the first question that is left, with the answers that are left to it."""
-        asked, question, right, wrong = None, "", [], {}
+        asked, question, right, wrong, answers = None, "", [], {}, 0
         for part in parts:
             if part.sign == "?":
                 if question:
                     break
-                asked, question = part, _with_facts(self._rendered(part, facts))
-            elif question and (text := self._rendered(part, facts)):
+                asked, question, answers = part, _with_facts(self._rendered(part, facts)), 0
+                continue
+            answers += 1
+            if question and (text := self._rendered(part, facts)):
                 answer, separator, why = map(_with_facts, text.partition(" :: "))
                 if not separator:
                     reason = "an answer without its why; write it after ::"
@@ -147,33 +152,63 @@ class Script:
         if len(right) != 1:
             reason = f"{count(len(right), 'right answer')} to this question; give one, after a +"
             raise ScriptError(self._path, asked.line, reason)
+        if answers < fewest_choices:
+            reason = f"{count(answers, 'answer')} to this question; give {fewest_choices} or more"
+            raise ScriptError(self._path, asked.line, reason)
         return ask(question, *right[0], wrong)
 
     def _rendered(self, part: _Part, facts: Mapping[str, object]) -> str:
         """Return a part in one line, its facts still sealed."""
-        from jinja2 import UndefinedError
+        from jinja2 import TemplateSyntaxError, UndefinedError
 
         try:
             return " ".join(_template(part.text).render(facts).split())
         except Exception as error:
-            known = f"; the facts are {', '.join(sorted(facts))}"
-            reason = f"{error}{known if isinstance(error, UndefinedError) else ''}"
-            raise ScriptError(self._path, part.line, reason) from error
+            remedy = ""
+            if isinstance(error, UndefinedError):
+                remedy = f"; the facts are {', '.join(sorted(facts))}"
+            elif isinstance(error, TemplateSyntaxError):
+                remedy = "; write a fact as {{ name }}"
+            raise ScriptError(self._path, part.line, f"{error}{remedy}") from error
 
 
 def script_file(scenario: Path, language: str) -> Path:
     """Return the script of a scenario, one's own if there is one; that in English as a last resort.
 
-    Raises KMiniLogError if the folder of one's own scripts is not there.
+    Raises KMiniLogError if the folder of one's own scripts is not there, or has a script that
+    nothing reads.
     """
     folders = [scenario.with_name("scripts")]
-    if own := os.environ.get(OWN_SCRIPTS):
-        if not Path(own).is_dir():
-            raise KMiniLogError(f"{own}: not a folder; {OWN_SCRIPTS} names one with scripts")
-        folders.insert(0, Path(own))
+    if own := own_folder():
+        _check_names(own, scenario.stem)
+        folders.insert(0, own)
     languages = (language, DEFAULT_LANGUAGE)
     places = [folder / each / f"{scenario.stem}.md" for each in languages for folder in folders]
     return next(filter(Path.is_file, places), places[-1])
+
+
+def own_folder() -> Path | None:
+    """Return the folder that `OWN_SCRIPTS` names; KMiniLogError if it is none."""
+    own = os.environ.get(OWN_SCRIPTS)
+    if own and not Path(own).is_dir():
+        raise KMiniLogError(f"{own}: not a folder; {OWN_SCRIPTS} names one with scripts")
+    return Path(own) if own else None
+
+
+@cache
+def _check_names(own: Path, scenario: str) -> None:
+    """Raise KMiniLogError for a script in the wrong folder, or with the name of no scenario."""
+    scripts = {*Path(__file__).parents[1].rglob("scripts/*/*.md")}
+    known = {scenario, *(path.stem for path in scripts)}
+    for path in sorted({*own.glob("*.md"), *own.glob("*/*.md")}):
+        is_language = path.parent.name in {each.parent.name for each in scripts}
+        stem = path.stem.replace("-", "_")
+        if is_language and path.stem not in known:
+            names = f"{stem}.md" if stem in known else ", ".join(sorted(known))
+            raise KMiniLogError(f"{path}: no step-through has this script; its name is {names}")
+        if stem in known and not is_language:
+            right = own / DEFAULT_LANGUAGE / f"{stem}.md"
+            raise KMiniLogError(f"{path}: not in the folder of a language; move it to {right}")
 
 
 def _read(path: Path) -> tuple[_Part, dict[str, list[_Part]]]:

@@ -535,6 +535,7 @@
     if (typeof data?.theme === "string") root.style.colorScheme = data.theme;
   });
   window.addEventListener("resize", fit);
+  new IntersectionObserver(fit).observe(document.body); // a frame that nobody sees yet has no sizes
   window.addEventListener("hashchange", () => fromHash(false));
   const summary = make("p", "summary");
   if (quizzes.length) sections[sections.length - 1].querySelector(".say").after(summary);

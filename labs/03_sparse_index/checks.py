@@ -199,7 +199,7 @@ def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
     ]
     for positions, last, interval, mistakes in cases:
         compare.equal(
-            f"the n with is_due(n, {last}, {interval})",
+            f"positions with is_due(position, {last}, {interval})",
             lambda p=positions, a=last, i=interval: [n for n in p if is_due(n, a, i)],
             [n for n in positions if library_entry.is_due(n, last, interval)],
             mistakes,

@@ -563,7 +563,8 @@ def test_prediction_is_answered_by_text_or_number_at_a_prompt_or_by_option(tmp_p
         assert run.code == 0
         assert "\n  1  none\n  2  the checksum\n" in run.out
         assert said in run.out
-        assert "Right: " in run.out
+        assert ("Right: " in run.out) == ("Right: " in said)
+        assert ("\nThe right answer: " in run.out) == ("Not quite" in said)
     assert "  1.7  pass " in lab("check", "1.7").out
 
 
@@ -1247,7 +1248,7 @@ def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, scr
     assert screen.shows_nothing_for(0.5)
     screen.press("2")
     screen.until("Not quite. The checksum covers what stands after")
-    screen.until("Right: ")
+    screen.until("The right answer: ")
     screen.until("Next: 1.3 ")
     for following in (*REST, "1.1", "1.2", "1.6", "1.3"):  # 1.7 is done
         screen.press("n")

@@ -163,6 +163,12 @@ def test_chinese_lines_are_joined_without_blanks(tmp_path, monkeypatch):
     [
         ("{{ cut_bytes }} of", "{{ cut }} of", 9, "'cut' is undefined; the facts are cut_bytes, f"),
         ("{{ cut_bytes }} of", "{{ cut_bytes of", 9, "expected token 'end of print statement'"),
+        (
+            "{{ cut_bytes }} of",
+            "{{ cut_bytes } of",
+            9,
+            "unexpected '}'; write a fact as {{ name }}",
+        ),
         ("{{ cut_bytes }} of", "{{ 1 / 0 }} of", 9, "division by zero"),
         ("| offsets", "| offset", 4, "No filter named 'offset'."),
         (
@@ -173,7 +179,8 @@ def test_chinese_lines_are_joined_without_blanks(tmp_path, monkeypatch):
         ),
         ("- only the last", "+ only the last", 18, "2 right answers to this question; give one"),
         (" :: The index is sparse", " The index is sparse", 23, "an answer without its why"),
-        ("## The crash", "## A crash", 1, 'no step "## The crash"; write one'),
+        ("## The crash", "## A crash", 8, 'nothing tells a step "## A crash"; there are The'),
+        ("## The cut", "##The cut", 1, 'no step "## The cut"; write one'),
         ("## The crash", "## More\n## The crash", 8, 'nothing tells a step "## More"; there are'),
         ("## The crash", "## The cut\n## The crash", 67, 'a second step "## The cut"'),
         ("# What", "What", 1, "no title; begin with # and a title"),
@@ -189,6 +196,39 @@ def test_a_script_that_does_not_fit_is_refused_in_one_line(own, old, new, line, 
 def test_a_folder_of_ones_own_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setenv(OWN_SCRIPTS, "not/there")
     assert_one_line(torn_tail(), 2, "not/there: not a folder; KMINILOG_SCRIPTS names one")
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("en/torn-tail.md", "no step-through has this script; its name is torn_tail.md"),
+        ("en/torn.md", "no step-through has this script; its name is acks, append_roll, "),
+        ("zh/torn-tail.md", "no step-through has this script; its name is torn_tail.md"),
+        ("torn_tail.md", "not in the folder of a language; move it to {own}/en/torn_tail.md"),
+        ("EN/torn_tail.md", "not in the folder of a language; move it to {own}/en/torn_tail.md"),
+    ],
+)
+def test_a_script_that_nothing_reads_is_refused_with_the_place_that_is_read(own, place, told):
+    folder = own.parents[1]
+    own.unlink()
+    path = folder / place
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(TORN_TAIL)
+    assert_one_line(torn_tail(), 2, f"{path}: {told.format(own=folder)}")
+
+
+def test_other_files_beside_scripts_of_ones_own_are_left_alone(own):
+    for place in ("README.md", "drafts/torn.md"):
+        path = own.parents[1] / place
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("Mine.")
+    assert torn_tail().code == 0
+
+
+def test_a_question_with_one_wrong_answer_is_refused(own):
+    asked = "? Whose?\n+ mine :: So it is.\n- yours :: No.\n\n## The crash"
+    own.write_text(TORN_TAIL.replace("## The crash", asked, 1))
+    assert_one_line(torn_tail(), 2, f"{own}, line 8: 2 answers to this question; give 3 or more")
 
 
 def test_a_script_that_is_not_utf_8_is_refused_in_one_line(own):

@@ -172,9 +172,7 @@ def test_two_digits_and_enter_or_set_after_them_are_one_act(page, confirm):
     else:
         page.click("#bench-record .act button")
     said(page, "1 byte is changed")
-    page.evaluate(
-        "kminilog.run(['--version']).then(() => null)"
-    )
+    page.evaluate("kminilog.run(['--version']).then(() => null)")
     assert [acts(page), page.text_content("#bench-fault")] == [["set 28 6e"], ""]
     page.fill("#bench-record [name=at]", "27")
     page.fill("#bench-record [name=hex]", "6f")

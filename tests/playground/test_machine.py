@@ -27,7 +27,7 @@ from kminilog.course.material import (
 )
 from kminilog.course.work_folder import WorkFolder
 from tests.support.damage import flip_byte
-from tests.support.playground.site import runtime
+from tests.support.playground.site import PROJECT, runtime
 
 pytestmark = pytest.mark.xdist_group("machine")
 LABS = [lab for lab in all_labs() if lab.number not in (9, 10)]  # these need arrays
@@ -264,6 +264,21 @@ def test_hidden_files_of_a_lecturers_labs_stay_at_home(tmp_path):
     with zipfile.ZipFile(tmp_path / "site" / "packages.zip") as packed:
         assert "kminilog/labs/01_message/starter.py" in packed.namelist()
         assert [name for name in packed.namelist() if "/." in name] == []
+
+
+@pytest.mark.processes
+def test_words_of_a_lecturers_own_are_in_the_playground(tmp_path):
+    script = tmp_path / "own" / "en" / "torn_tail.md"
+    script.parent.mkdir(parents=True)
+    place = "kminilog/course/steps/scripts/en/torn_tail.md"
+    script.write_text((PROJECT / place).read_text().replace("# What", "# My words: what", 1))
+    words = [sys.executable, "-m", "kminilog", "playground", "--dir", str(tmp_path / "site")]
+    variables = {**os.environ, "KMINILOG_SCRIPTS": str(tmp_path / "own")}
+    subprocess.run([*words, "--runtime", str(runtime())], env=variables, check=True)
+    with zipfile.ZipFile(tmp_path / "site" / "packages.zip") as packed:
+        assert packed.read(place) == script.read_bytes()
+        other = place.replace("torn_tail", "flip")
+        assert packed.read(other) == (PROJECT / other).read_bytes()
 
 
 def test_zip_file_has_all_files_of_the_folder(site):

@@ -399,7 +399,7 @@ def test_address_opens_an_exercise_with_its_task_and_no_old_verdict(page):
     assert steps.evaluate("each => getComputedStyle(each).listStyleType") == "decimal"
     page.check("#task-1\\.7 input >> nth=1")
     click(page, "[data-lab=predict]")
-    assert "Right: The checksum" in page.inner_text("#lab-said")
+    assert "The right answer: The checksum" in page.inner_text("#lab-said")
 
 
 def test_wrong_answer_is_shown_as_a_picture_and_a_right_one_in_the_map(page):
@@ -418,6 +418,22 @@ def test_wrong_answer_is_shown_as_a_picture_and_a_right_one_in_the_map(page):
     assert page.get_attribute("#lab-said a >> nth=-1", "href") == "#lab/1.2"
     assert page.locator("#map .is-yours").all_inner_texts() == ["header 1.1"]
     assert int(page.inner_text("#yours")) == before + 1
+
+
+def test_values_beside_each_other_are_not_cut_off_once_they_are_seen(page):
+    begin_lab_1(page)
+    page.evaluate("location.hash = 'lab/1.2'")
+    idle(page)
+    before, title, after = text_of(page).partition("# 1.2")
+    answer = "import zlib; return zlib.crc32(message[12:])"
+    write(page, before + title + after.replace("raise NotImplementedError", answer, 1))
+    click(page, "[data-lab=check]")
+    page.locator("#lab-trace").scroll_into_view_if_needed()
+    frame = page.query_selector("#lab-trace").content_frame()
+    frame.evaluate("new Promise((done) => requestAnimationFrame(done))")  # it is drawn by now
+    assert "3916773564" in frame.inner_text("body")
+    rest = "[...document.querySelectorAll('.rest')].find((each) => each.clientWidth)"
+    wait_until(frame, f"{rest}?.scrollWidth <= {rest}?.clientWidth")
 
 
 def test_commands_of_a_verdict_are_links_that_do_them_here(page):

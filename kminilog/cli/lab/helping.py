@@ -81,10 +81,12 @@ def take_answer(folder: WorkFolder, exercise: Exercise, english: str, catalogue:
     """
     folder.note("predicted", exercise, english)
     texts = catalogue.texts(exercise)
+    last = "predicted-right"
     for each in texts.wrong:
         if each.answer == catalogue.choices(exercise)[english]:
             write_line(catalogue.say("predicted-wrong", misconception=each.misconception))
-    write_line(catalogue.say("predicted-right", because=texts.because))
+            last = "predicted-instead"
+    write_line(catalogue.say(last, because=texts.because))
 
 
 def _ask(question: str) -> str | None:

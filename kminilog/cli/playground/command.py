@@ -27,6 +27,7 @@ from kminilog.course.benches.registry import BENCHES, bench_of
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, labs_folder
 from kminilog.course.teaching.decisions import rooms_of
+from kminilog.explain.script import own_folder
 from kminilog.pages import counted, render
 
 RUNTIME_VERSION = "314.0.7"
@@ -137,7 +138,14 @@ def _installed_files() -> Iterator[tuple[str, Path]]:
 
     for name, folder in ((_PACKAGE.name, _PACKAGE), (f"{_PACKAGE.name}/labs", labs_folder())):
         for path in folder.rglob("*"):
-            yield f"{name}/{path.relative_to(folder).as_posix()}", path
+            yield f"{name}/{path.relative_to(folder).as_posix()}", _own_or(path)
     for needed in _NEEDED:
         for file in distribution(needed).files or ():
             yield file.as_posix(), Path(str(file.locate()))
+
+
+def _own_or(path: Path) -> Path:
+    """Return the lecturer's own form of a script, if there is one; else the path itself."""
+    own = own_folder()
+    mine = own and own / path.parent.name / path.name
+    return mine if mine and mine.is_file() and path.parent.parent.name == "scripts" else path

@@ -39,7 +39,7 @@ def test_key_bench_shows_the_last_round_as_bits():
     [
         ({"partitions": "0"}, "partitions: '0' is no number from 1 to 100"),
         ({"partitions": "ten"}, "partitions: 'ten' is no number"),
-        ({"key": "k" * 65}, "the key has 65 bytes; at most 64 are shown"),
+        ({"key": "k" * 4097}, "the key has 4097 bytes; at most 4096 are hashed here"),
     ],
 )
 def test_key_bench_says_what_it_does_not_take(fields, said):

@@ -69,7 +69,7 @@ def test_number_is_in_decimal_and_in_hex_with_its_distance():
 
 def test_list_is_element_by_element_and_a_named_tuple_by_its_fields():
     found = document_of([*range(30), 7], [*range(30), 8, 9])
-    assert "The first element that differs is 30." in found.steps[1].say
+    assert "The first element that differs is 30, counted from 0." in found.steps[1].say
     rows, marked = rows_of(found)
     assert [rows[each] for each in marked] == [("30", "7", "8"), ("31", "-", "9")]
     assert "Yours ends before element 0." in document_of([], [1]).steps[1].say
