@@ -22,13 +22,6 @@ def orphan_findings(log_dir: LogDir, topics: Collection[str] = ()) -> list[Findi
     return [Finding(FindingClass.ORPHAN_PARTITION, *p, _detail(log_dir, p)) for p in orphans]
 
 
-def why_no_log_dir(log_dir: LogDir) -> str:
-    """Return why a directory seems to be no log dir; empty if it is one, perhaps without topics."""
-    if log_dir.is_used():
-        return ""
-    return f"{log_dir.path} holds no topic, and no writer was ever here; name a log dir"
-
-
 def topics_to_check(
     log_dir: LogDir, names: Sequence[str], on_broken: OnBroken | None = None
 ) -> list[Topic]:

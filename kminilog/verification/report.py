@@ -11,14 +11,14 @@ from typing import Any
 from kminilog.errors import KMiniLogError
 from kminilog.pages import framed
 from kminilog.progress import Progress, untold
-from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir, why_no_log_dir
 from kminilog.storage.topics import Topic
 from kminilog.text import FIT_COLUMNS
 from kminilog.verification.coverage import NO_SOURCE, Unchecked, coverage_of
 from kminilog.verification.finding_parts import AllFindings, EveryFinding
 from kminilog.verification.findings import Aspect, Finding, FindingKind, parse_classes
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
-from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
+from kminilog.verification.orphans import orphan_findings, topics_to_check
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import SmallFiles, read_small_files
 from kminilog.verification.results import Results

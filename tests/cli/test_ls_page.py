@@ -186,7 +186,8 @@ def test_page_says_what_could_not_be_read(kminilog: CommandLine, tmp_path: Path)
 
 
 def test_page_of_an_empty_log_dir(kminilog: CommandLine):
-    kminilog.log_dir.mkdir()
+    kminilog.ok("topic", "create", "t", "--partitions", "1")
+    kminilog.ok("topic", "delete", "t", "--yes")
     assert "There are none." in shown(look(kminilog))
 
 

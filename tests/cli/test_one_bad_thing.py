@@ -271,6 +271,18 @@ def test_messages_of_no_topic_are_named(beside_orphans, command):
     assert "in orders-0, x-1, x-2, x-3, x-4 and 4 more; " in told
 
 
+@pytest.mark.parametrize("command", [["topic", "list"], ["ls"], ["ls", "--json"]], ids=" ".join)
+def test_directory_that_seems_to_be_no_log_dir_is_told(tmp_path, command):
+    (tmp_path / "hosts").touch()
+    run = CommandLine(tmp_path)(*command)
+    told = f"kminilog: {tmp_path} holds no topic, and no writer was ever here; name a log dir\n"
+    assert (run.code, run.err) == (0, told)
+    used = CommandLine(tmp_path / "used")
+    used.ok("topic", "create", "t", "--partitions", "1")
+    used.ok("topic", "delete", "t", "--yes")
+    assert used(*command).err == ""
+
+
 @pytest.mark.parametrize("topics", [[], ["orders"]])
 def test_verify_finds_messages_of_no_topic(beside_orphans, tmp_path, topics):
     page = tmp_path / "page.html"

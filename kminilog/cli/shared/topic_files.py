@@ -17,7 +17,7 @@ from kminilog.cli.shared.output import warn
 from kminilog.errors import KMiniLogError, typed
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, parse_topic_partition
-from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir, why_no_log_dir
 from kminilog.storage.partition.notices import OnGap
 from kminilog.storage.partition.reader import PartitionReader
 from kminilog.storage.segment.seen_dialect import seen_dialect
@@ -79,7 +79,10 @@ def describe_partition_of(
 
 
 def warn_of_orphans(log_dir: LogDir, topic: str | None = None) -> None:
-    """Write a line that names the directories of messages that belong to no topic, if there are."""
+    """Write a line that names the directories of messages that belong to no topic, if there are.
+
+    Or one that says that this seems to be no log dir.
+    """
     found = [str(one) for one in log_dir.orphans() if topic in (None, one.topic)]
     if found:
         shown = ", ".join(found[:_SHOWN_ORPHANS])
@@ -88,6 +91,8 @@ def warn_of_orphans(log_dir: LogDir, topic: str | None = None) -> None:
             f"log dir {log_dir.path}: messages that belong to no topic are in {shown}{more}; "
             "`kminilog verify` says what to do"
         )
+    if not topic and (why := why_no_log_dir(log_dir)):
+        warn(why)
 
 
 def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> dict[str, int | None]:

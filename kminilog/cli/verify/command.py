@@ -25,9 +25,9 @@ from kminilog.cli.shared.source_options import (
     to_source,
 )
 from kminilog.cli.verify.saving import save_and_show
-from kminilog.storage.log_dir.log_dir import LogDir
+from kminilog.storage.log_dir.log_dir import LogDir, why_no_log_dir
 from kminilog.system import SystemClock
-from kminilog.verification.orphans import topics_to_check, why_no_log_dir
+from kminilog.verification.orphans import topics_to_check
 from kminilog.verification.partition_checks import segment_check
 
 if TYPE_CHECKING:

@@ -235,3 +235,10 @@ class LogDir:
             open_log=OpenSegments(self.path).descriptor,
             widest_index_interval=topic.widest_index_interval,
         )
+
+
+def why_no_log_dir(log_dir: LogDir) -> str:
+    """Return why a directory seems to be no log dir; empty if it is one, perhaps without topics."""
+    if log_dir.is_used():
+        return ""
+    return f"{log_dir.path} holds no topic, and no writer was ever here; name a log dir"
