@@ -175,12 +175,10 @@ class Script:
 def script_file(scenario: Path, language: str) -> Path:
     """Return the script of a scenario, one's own if there is one; that in English as a last resort.
 
-    Raises KMiniLogError if the folder of one's own scripts is not there, or has a script that
-    nothing reads.
+    Raises KMiniLogError as `own_folder`.
     """
     folders = [scenario.with_name("scripts")]
     if own := own_folder():
-        _check_names(own, scenario.stem)
         folders.insert(0, own)
     languages = (language, DEFAULT_LANGUAGE)
     places = [folder / each / f"{scenario.stem}.md" for each in languages for folder in folders]
@@ -188,18 +186,24 @@ def script_file(scenario: Path, language: str) -> Path:
 
 
 def own_folder() -> Path | None:
-    """Return the folder that `OWN_SCRIPTS` names; KMiniLogError if it is none."""
+    """Return the folder that `OWN_SCRIPTS` names; None if it names none.
+
+    Raises KMiniLogError if the folder is not there, or has a script that nothing reads.
+    """
     own = os.environ.get(OWN_SCRIPTS)
-    if own and not Path(own).is_dir():
+    if not own:
+        return None
+    if not Path(own).is_dir():
         raise KMiniLogError(f"{own}: not a folder; {OWN_SCRIPTS} names one with scripts")
-    return Path(own) if own else None
+    _check_names(Path(own))
+    return Path(own)
 
 
 @cache
-def _check_names(own: Path, scenario: str) -> None:
+def _check_names(own: Path) -> None:
     """Raise KMiniLogError for a script in the wrong folder, or with the name of no scenario."""
     scripts = {*Path(__file__).parents[1].rglob("scripts/*/*.md")}
-    known = {scenario, *(path.stem for path in scripts)}
+    known = {path.stem for path in scripts}
     for path in sorted({*own.glob("*.md"), *own.glob("*/*.md")}):
         is_language = path.parent.name in {each.parent.name for each in scripts}
         stem = path.stem.replace("-", "_")

@@ -26,7 +26,7 @@ PACKAGE = Path(__file__).parents[2] / "kminilog"
 ENGLISH = sorted(PACKAGE.rglob(f"scripts/{DEFAULT_LANGUAGE}/*.md"))
 OTHERS = sorted({*languages()} - {DEFAULT_LANGUAGE})
 TORN_TAIL = next(path for path in ENGLISH if path.stem == "torn_tail").read_text()
-SCENARIO = Path("scenario.py")
+SCENARIO = Path("torn_tail.py")
 CHINESE = re.compile("[\u4e00-\u9fff]")
 SENTENCE = re.compile(r"[a-z]{2} (to|of|the|at|by|in|has|which|left|bytes|reads|returns|dies)\b")
 
@@ -57,7 +57,7 @@ def told(
     monkeypatch: pytest.MonkeyPatch, folder: Path, text: str, **facts: object
 ) -> tuple[str, Ask | None]:
     """Return what a script with one step says and asks about these facts."""
-    path = folder / DEFAULT_LANGUAGE / "scenario.md"
+    path = folder / DEFAULT_LANGUAGE / "torn_tail.md"
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"# Title\n\n## A step\n{text}\n", encoding="utf-8")
     monkeypatch.setenv(OWN_SCRIPTS, str(folder))

@@ -274,11 +274,16 @@ def test_words_of_a_lecturers_own_are_in_the_playground(tmp_path):
     script.write_text((PROJECT / place).read_text().replace("# What", "# My words: what", 1))
     words = [sys.executable, "-m", "kminilog", "playground", "--dir", str(tmp_path / "site")]
     variables = {**os.environ, "KMINILOG_SCRIPTS": str(tmp_path / "own")}
-    subprocess.run([*words, "--runtime", str(runtime())], env=variables, check=True)
+    words += ["--runtime", str(runtime())]
+    subprocess.run(words, env=variables, check=True)
     with zipfile.ZipFile(tmp_path / "site" / "packages.zip") as packed:
         assert packed.read(place) == script.read_bytes()
         other = place.replace("torn_tail", "flip")
         assert packed.read(other) == (PROJECT / other).read_bytes()
+    script.rename(script.with_name("torn-tail.md"))
+    ran = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "its name is torn_tail.md" in ran.stderr
 
 
 def test_zip_file_has_all_files_of_the_folder(site):
