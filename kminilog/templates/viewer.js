@@ -155,6 +155,11 @@
     const first = firstByte();
     if (first) first.tabIndex = 0;
     inspect(null);
+    settle();
+  }
+
+  // All has its size, and what the step is about is in sight.
+  function settle() {
     fit();
     const section = evidence();
     reveal(bytesPanel, bytesPanel.querySelector(".in-focus"));
@@ -535,7 +540,12 @@
     if (typeof data?.theme === "string") root.style.colorScheme = data.theme;
   });
   window.addEventListener("resize", fit);
-  new IntersectionObserver(fit).observe(document.body); // a frame that nobody sees yet has no sizes
+  // A frame that nobody sees yet has no sizes.
+  new IntersectionObserver(([{ isIntersecting }], watch) => {
+    if (!isIntersecting) return;
+    watch.disconnect();
+    settle();
+  }).observe(document.body);
   window.addEventListener("hashchange", () => fromHash(false));
   const summary = make("p", "summary");
   if (quizzes.length) sections[sections.length - 1].querySelector(".say").after(summary);
