@@ -518,21 +518,15 @@ class _Held(_Quiet):
 
 
 def test_while_python_loads_the_page_says_how_much_has_come_and_tasks_can_be_read(browser, site):
-    handler = functools.partial(_Held, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with contextlib.closing(new_context(browser, service_workers="block")) as context:
-            page = context.new_page()
-            page.goto(f"http://127.0.0.1:{server.server_port}/#lab/1.1")
-            state = "document.getElementById('state').textContent"
-            wait_until(page, f"/loading: [1-9].* of .* MB/.test({state})")
-            assert page.is_visible("#loading")
-            assert "It returns the first 12 bytes" in page.inner_text(".about")
-            _Held.go_on.set()
-            idle(page)
-            assert page.is_hidden("#loading")
-            assert page.evaluate(state) == ""
-        server.shutdown()
+    with served(browser, site, _Held, "lab/1.1") as page:
+        state = "document.getElementById('state').textContent"
+        wait_until(page, f"/loading: [1-9].* of .* MB/.test({state})")
+        assert page.is_visible("#loading")
+        assert "It returns the first 12 bytes" in page.inner_text(".about")
+        _Held.go_on.set()
+        idle(page)
+        assert page.is_hidden("#loading")
+        assert page.evaluate(state) == ""
 
 
 class _OctetStream(_Quiet):
@@ -540,17 +534,11 @@ class _OctetStream(_Quiet):
 
 
 def test_server_that_sends_mjs_as_bytes_is_told_apart_and_tasks_can_be_read(browser, site):
-    handler = functools.partial(_OctetStream, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with contextlib.closing(new_context(browser, service_workers="block")) as context:
-            page = context.new_page()
-            page.goto(f"http://127.0.0.1:{server.server_port}/#lab/1.1")
-            told = "document.getElementById('state').textContent"
-            wait_until(page, f"{told}.includes('application/octet-stream')")
-            assert "let it send them as text/javascript" in page.evaluate(told)
-            assert "It returns the first 12 bytes" in page.inner_text(".about")
-        server.shutdown()
+    with served(browser, site, _OctetStream, "lab/1.1") as page:
+        told = "document.getElementById('state').textContent"
+        wait_until(page, f"{told}.includes('application/octet-stream')")
+        assert "let it send them as text/javascript" in page.evaluate(told)
+        assert "It returns the first 12 bytes" in page.inner_text(".about")
 
 
 class _Broken(_Quiet):
@@ -574,17 +562,11 @@ class _Broken(_Quiet):
 @pytest.mark.parametrize("is_in_part", [False, True])
 def test_runtime_that_cannot_be_fetched_is_told(browser, site, is_in_part, monkeypatch):
     monkeypatch.setattr(_Broken, "is_in_part", is_in_part)
-    handler = functools.partial(_Broken, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with contextlib.closing(new_context(browser, service_workers="block")) as context:
-            page = context.new_page()
-            page.goto(f"http://127.0.0.1:{server.server_port}/#lab/1.1")
-            told = "document.getElementById('state').textContent"
-            wait_until(page, f"{told}.includes('pyodide.asm.wasm cannot be fetched')")
-            assert page.evaluate(told).endswith("Load this page again.")
-            assert "It returns the first 12 bytes" in page.inner_text(".about")
-        server.shutdown()
+    with served(browser, site, _Broken, "lab/1.1") as page:
+        told = "document.getElementById('state').textContent"
+        wait_until(page, f"{told}.includes('pyodide.asm.wasm cannot be fetched')")
+        assert page.evaluate(told).endswith("Load this page again.")
+        assert "It returns the first 12 bytes" in page.inner_text(".about")
 
 
 def test_lab_that_is_started_in_the_shell_is_open_in_labs(page):
@@ -657,20 +639,27 @@ def begin_lab_1(page):
 
 
 @contextlib.contextmanager
-def page_with(browser, site, directory, script):
-    """A page whose workers begin with that script."""
-    shutil.copytree(site, directory / "site")
-    worker = directory / "site" / "worker.js"
-    worker.write_text(worker.read_text() + script)
-    handler = functools.partial(_Quiet, directory=str(directory / "site"))
+def served(browser, site, handler, fragment):
+    """The page with that fragment, for the first time, from a server with that handler."""
+    handler = functools.partial(handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with contextlib.closing(new_context(browser, service_workers="block")) as context:
             page = context.new_page()
             page.on("dialog", lambda dialog: dialog.accept())
-            page.goto(f"http://127.0.0.1:{server.server_port}/#files")
+            page.goto(f"http://127.0.0.1:{server.server_port}/#{fragment}")
             yield page
         server.shutdown()
+
+
+@contextlib.contextmanager
+def page_with(browser, site, directory, script):
+    """A page whose workers begin with that script."""
+    shutil.copytree(site, directory / "site")
+    worker = directory / "site" / "worker.js"
+    worker.write_text(worker.read_text() + script)
+    with served(browser, directory / "site", _Quiet, "files") as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
