@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 import zipfile
 from typing import ClassVar
@@ -554,6 +555,7 @@ class _Broken(_Quiet):
             self.send_header("Content-Length", "9000000")
             self.end_headers()
             self.wfile.write(bytes(1000))
+            time.sleep(0.5)  # so that these come, and are looked at, before the end does
             self.close_connection = True
         else:
             self.send_error(503)

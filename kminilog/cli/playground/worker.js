@@ -18,21 +18,21 @@ const signals = {
 };
 const setTimer = (number, seconds) => timers.set(number, used + 3000 * (seconds || Infinity));
 
-// The page shows how many bytes have come.
+// The page shows how many bytes have come, and what cannot be fetched: Pyodide may then wait for ever,
+// so the bytes are counted whether it reads them or not.
 let loaded = 0;
-const count = (chunk, passed) => {
-  self.postMessage({ loaded: (loaded += chunk.length) });
-  passed.enqueue(chunk);
-};
-// What cannot be fetched is told here, because Pyodide may then wait for ever.
+const count = (chunk) => self.postMessage({ loaded: (loaded += chunk.length) });
 const { fetch } = self;
 self.fetch = async (file, ...more) => {
   const fail = () => self.postMessage({ error: `Python does not start: ${String(file.url ?? file).split("/").at(-1)} cannot be fetched. Load this page again.` });
-  const { readable, writable } = new TransformStream({ transform: count });
-  const answer = await fetch(file, ...more).catch(fail);
-  if (answer && !answer.ok) fail();
-  answer?.body.pipeTo(writable).catch(fail);
-  return answer ? new Response(readable, answer) : Response.error();
+  const answer = await fetch(file, ...more).catch(Response.error);
+  if (!answer.ok) {
+    fail();
+    return Response.error();
+  }
+  const [counted, given] = answer.body.tee();
+  counted.pipeTo(new WritableStream({ write: count })).catch(fail);
+  return new Response(given, answer);
 };
 
 async function start() {
