@@ -542,6 +542,18 @@ def test_server_that_sends_mjs_as_bytes_is_told_apart_and_tasks_can_be_read(brow
         assert "It returns the first 12 bytes" in page.inner_text(".about")
 
 
+def test_failure_is_told_that_came_before_the_page_asks(browser, site):
+    """On a slow machine Python fails, and more files come, while the page waits for its storage."""
+    early = """self.Worker = class {
+      constructor() { queueMicrotask(() => this.say({ error: "no Python" }, { loaded: 1 })); }
+      say(...told) { for (const data of told) this.onmessage({ data }); }
+      postMessage() {}
+      terminate() {}
+    };"""
+    with served(browser, site, _Quiet, "lab/1.1", early) as page:
+        wait_until(page, "document.getElementById('state').textContent === 'no Python'")
+
+
 class _Broken(_Quiet):
     """Sends one file of the runtime in part, or not at all."""
 
@@ -641,14 +653,16 @@ def begin_lab_1(page):
 
 
 @contextlib.contextmanager
-def served(browser, site, handler, fragment):
-    """The page with that fragment, for the first time, from a server with that handler."""
+def served(browser, site, handler, fragment, script=""):
+    """The page with that fragment, for the first time, from a server with that handler; the script
+    runs before its own ones."""
     handler = functools.partial(handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with contextlib.closing(new_context(browser, service_workers="block")) as context:
             page = context.new_page()
             page.on("dialog", lambda dialog: dialog.accept())
+            page.add_init_script(script)
             page.goto(f"http://127.0.0.1:{server.server_port}/#{fragment}")
             yield page
         server.shutdown()

@@ -26,7 +26,7 @@ let turn = load();
 
 function start() {
   const made = new Worker(address, { type: "module" });
-  made.onmessage = ({ data: { error } }) => { made.fault = error; }; // until it is asked something
+  made.onmessage = ({ data: { error } }) => { made.fault ??= error; }; // until it is asked something
   made.onerror = async ({ message }) => {
     made.fault = message ?? (await whyNotStarted());
     made.end?.(made.fault);
