@@ -13,6 +13,7 @@ After the findings, the report lists what was checked and what was not. What cou
 terminal is escaped. Source: ours.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kminilog.text import (
@@ -71,10 +72,14 @@ def report_lines(results: Results, width: int = FIT_COLUMNS) -> Iterator[str]:
 
 
 def _unchecked(unchecked: Sequence[Unchecked], width: int) -> Iterator[str]:
-    """Yield what was not checked; of the same aspect some places, and how many there are more."""
-    alike: dict[tuple[str, str | None, bool], list[Unchecked]] = {}
+    """Yield what was not checked; some places of the same reason, and how many there are more.
+
+    Reasons that differ in their numbers only are the same.
+    """
+    alike: dict[tuple[str | bool | None, ...], list[Unchecked]] = {}
     for one in unchecked:
-        alike.setdefault((one.what, one.option, one.asked), []).append(one)
+        reason = re.sub(r"\d+", "", one.why)
+        alike.setdefault((one.what, one.option, one.asked, reason), []).append(one)
     for several in alike.values():
         for one in several[:_SHOWN_UNCHECKED]:
             line = f"not checked: {printable(one.in_words())}"
@@ -83,7 +88,7 @@ def _unchecked(unchecked: Sequence[Unchecked], width: int) -> Iterator[str]:
             else:
                 yield from wrap(line, width, later="    ")
         if len(several) > _SHOWN_UNCHECKED:
-            yield f"    and {len(several) - _SHOWN_UNCHECKED} more"
+            yield f"    and {len(several) - _SHOWN_UNCHECKED} more; --json names each"
 
 
 def totals_line(reports: Sequence[Results]) -> str:

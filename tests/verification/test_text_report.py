@@ -116,8 +116,17 @@ def test_what_was_not_checked_is_shown_of_three_places_only():
         "not checked: records of t-0: not decoded; give --full",
         "not checked: records of t-1: not decoded; give --full",
         "not checked: records of t-2: not decoded; give --full",
-        "    and 57 more",
+        "    and 57 more; --json names each",
         "not checked: source: none is named; give --against SOURCE",
+    ]
+
+
+def test_another_reason_is_shown_however_many_places_have_the_first():
+    places = [Unchecked(Aspect.JOBS, "t-0", f"{n} messages are damaged") for n in range(9)]
+    other = Unchecked(Aspect.JOBS, "t-1", "no job wrote 45 messages")
+    assert made_of(unchecked=[*places, other])[-3:-1] == [
+        "    and 6 more; --json names each",
+        "not checked: jobs of t-1: no job wrote 45 messages",
     ]
 
 
