@@ -305,6 +305,9 @@ def test_group_demo_json_has_every_second(kminilog):
         "read_again": 0,
         "error": None,
     }
+    other = document["other_group"]
+    assert (other["group"], other["member"], other["is_untouched"]) == ("archive", "X", True)
+    assert other["read_by_partition"] == dict.fromkeys("0123", 38)
 
 
 def test_group_demo_with_few_partitions_shows_who_is_idle(kminilog):

@@ -17,6 +17,7 @@ from kminilog.consumer.assignor_registry import ASSIGNORS, assignor_name
 from kminilog.explain.rebalance import document
 from kminilog.explain.replays.rebalance import (
     DEFAULT_PLAN,
+    OTHER_GROUP,
     OtherGroup,
     RebalancePlan,
     RebalanceSecond,
@@ -74,6 +75,7 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
         "strategy": strategy,
         "seconds": [_fields(second) for second in seconds],
         "read_again": sum(second.read_again for second in seconds),
+        "other_group": {"group": OTHER_GROUP, **other._asdict()},
     }
     arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
     show(
