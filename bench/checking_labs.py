@@ -50,7 +50,9 @@ def command(directory: Path, *arguments: str) -> Work:
 
     def run() -> None:
         words: Sequence[str] = [sys.executable, *arguments]
-        subprocess.run(words, cwd=directory, env=environment, check=True, capture_output=True)
+        ran = subprocess.run(words, cwd=directory, env=environment, capture_output=True, text=True)
+        if ran.returncode:
+            raise SystemExit(f"exit code {ran.returncode} of {words}\n{ran.stdout}{ran.stderr}")
 
     return run
 
