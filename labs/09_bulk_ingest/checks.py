@@ -1,5 +1,6 @@
 """Checks of lab 9: a commit by hand, and who may commit. The Spark job is judged by `verify`."""
 
+import json
 import os
 import shutil
 import sys
@@ -39,7 +40,7 @@ _STAGED = {
 }
 _OUTPUTS = ["9_0", "10_1", "11_1", "12_0"]  # in the order of tasks, which is not that of texts
 _OF_OTHER_TASKS = {"0_2": b"x1\n", "1_2": b"x2\n"}
-_MOST_KILLS = 300
+_MOST_LOOKS = 3_000
 _NO_STAGING = "an output is no longer in staging"
 
 
@@ -72,10 +73,12 @@ def exercise_1(compare: Comparer, commit: Callable[..., Any]) -> None:
             _compare(compare, commit, folder, [*_OF_OTHER_TASKS], done, when, mistakes)
 
         _make(folder, _STAGED, _MONDAY)
-        steps, _ = _run_in_child(commit, folder)
-        for step in sorted({steps * number // _MOST_KILLS for number in range(_MOST_KILLS)}):
+        steps = _run_in_child(commit, folder)["steps"]
+        _make(folder, _STAGED, _MONDAY)
+        looked = _run_in_child(commit, folder, every=steps // _MOST_LOOKS + 1)
+        for step in looked["changes"]:  # between two of them a kill leaves the same on the disk
             _make(folder, _STAGED, _MONDAY)
-            _, line = _run_in_child(commit, folder, last=step)
+            line = _run_in_child(commit, folder, last=step)["line"]
             seen, when = _visible(folder), f"killed in line {line}: "
             right = whole if seen == whole else _MONDAY
             what = f"{when}what readers see"
@@ -146,31 +149,42 @@ def _contents(folder: Path, names: str) -> Files:
 
 
 def _run_in_child(
-    commit: Callable[..., Any], folder: Path, last: int | None = None
-) -> tuple[int, int]:
+    commit: Callable[..., Any], folder: Path, *, last: int | None = None, every: int = 0
+) -> dict[str, Any]:
     """Run a commit in another process, which dies before step `last`; a step is a line of Python.
 
-    Lines of the standard library count, too. Return how many steps there were, and the last line of
-    the student's own. A process that dies so writes nothing more: not even what its files have in
-    memory.
+    Lines of the standard library count, too. Return how many `steps` there were, the last `line` of
+    the student's own, and in `changes` the steps before which the disk was not as at the look
+    before; it looks at it `every` so many steps. A process that dies so writes nothing more: not
+    even what its files have in memory.
     """
     read_end, write_end = os.pipe()
     process = os.fork()
     if process == 0:
-        steps = line = 0
+        told: dict[str, Any] = {"steps": 0, "line": 0, "changes": []}
+        before: Files | None = None
 
         def end() -> None:
-            os.write(write_end, f"{steps} {line}".encode())
+            os.write(write_end, json.dumps(told).encode())
             os._exit(0)
 
+        def look() -> None:
+            nonlocal before
+            with suppress(OSError):
+                now = _on_disk(folder)
+                if now != before:
+                    told["changes"].append(told["steps"])
+                before = now
+
         def trace(frame: FrameType, event: str, arg: Any) -> Any:
-            nonlocal steps, line
             if event == "line":
                 if frame.f_code is getattr(commit, "__code__", None):
-                    line = frame.f_lineno
-                if steps == last:
+                    told["line"] = frame.f_lineno
+                if told["steps"] == last:
                     end()
-                steps += 1
+                if every and told["steps"] % every == 0:
+                    look()
+                told["steps"] += 1
             return trace
 
         with suppress(BaseException):
@@ -180,9 +194,17 @@ def _run_in_child(
         end()
     os.close(write_end)
     with os.fdopen(read_end) as pipe:
-        steps, line = map(int, pipe.read().split())
+        told = json.loads(pipe.read())
     os.waitpid(process, 0)
-    return steps, line
+    return told
+
+
+def _on_disk(folder: Path) -> Files:
+    """Return what is below a folder: of each path its inode, and the bytes of a file."""
+    return {
+        f"{path} {path.lstat().st_ino}": path.read_bytes() if path.is_file() else b""
+        for path in folder.rglob("*")
+    }
 
 
 # ---- 9.3

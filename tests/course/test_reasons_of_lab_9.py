@@ -1,8 +1,12 @@
 """The same as test_reasons, for the exercises of lab 9 without Spark."""
 
+import os
+
 import pytest
 
+from kminilog.course.comparing import Comparer
 from kminilog.course.judging.outcome import ERROR, FAIL
+from kminilog.course.material import checks_of, lab_of
 from tests.support.course.student import start_lab, told
 
 pytestmark = pytest.mark.processes
@@ -96,6 +100,19 @@ def test_commit_that_is_killed_names_the_line_of_the_student(tmp_path):
     answer = COMMIT.format(**RIGHT | {"last": "done.write_bytes(joined.read_bytes())"})
     *_, said = told(start_lab(tmp_path, number=9), "9.1", answer)
     assert "killed in line 6" in said
+
+
+def test_right_commit_is_killed_once_for_each_state_of_the_disk(monkeypatch):
+    """A process for each line took so much of a student's seconds that a right answer had none."""
+    forks, fork = [], os.fork
+    monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())
+    namespace = {}
+    exec(COMMIT.format(**RIGHT), namespace)
+    compare = Comparer()
+    checks_of(lab_of(9))["exercise_1"](compare, namespace["commit"])
+    states = ["as it was", "a file", "its text", "its new name", *["one output less"] * 6]
+    assert len(forks) == len(["to count lines", "to look at the disk", *states])
+    assert compare.count > 50
 
 
 def test_commit_that_misses_staging_after_the_rename_is_not_told_that_outputs_are_lost(tmp_path):
