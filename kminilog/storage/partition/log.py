@@ -2,7 +2,8 @@
 
 An append writes all its messages, or none if an error occurs. It places them one by one, and
 decides for each whether to roll and to index. So the bytes depend only on the messages and the
-settings, except where a segment rolls by age: they do not show batches, or when a log was opened.
+settings, except where a segment rolls by age, by retention or by a call of `roll`. From the bytes
+nobody can see how messages were batched, or when a log was opened.
 
 Invariants
     P1  offsets are contiguous, from the first segment's first offset to `log_end_offset` - 1
@@ -98,7 +99,7 @@ class PartitionLog:
         self._is_closed = False
         self._broken_by = ""  # of a broken log: what failed, for the text of errors
         self._on_files_removed = on_files_removed
-        self.record_start = record_start  # called before the log begins later
+        self.record_start = record_start  # called before the log's first offset moves up
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._next_offset = 0
         self._unflushed_messages = 0
@@ -125,8 +126,8 @@ class PartitionLog:
         `recovery_point` on may not be on the disk yet; the next flush syncs them. Reads the last
         segment from its last index entry on, and raises CorruptLogError for damage there. The log
         calls `on_files_removed` after it has deleted or renamed files: readers must list them
-        again. `record_start` puts on record, for good, where the log will begin: retention calls it
-        before it deletes messages.
+        again. `record_start` stores in the log dir, so that it survives a crash, where the log will
+        begin: retention calls it before it deletes messages.
         """
         reader = PartitionReader(directory, topic_partition, dialect, settings)
         log = cls(reader, on_files_removed, record_start)
@@ -219,7 +220,7 @@ class PartitionLog:
         self._last_flush_ms = now_ms
 
     def continue_from(self, offset: int, gone: list[Segment]) -> None:
-        """Continue at `offset`: a replica's log was cut there, and the segments `gone` deleted."""
+        """Continue at `offset`: the caller has cut a replica's files there, and deleted `gone`."""
         for segment in gone:
             del self._segments[segment.base_offset]
         self._next_offset = offset
@@ -345,11 +346,10 @@ class PartitionLog:
         new_offsets = range(mark.next_offset, self._next_offset)
         try:
             self._restore(mark)
-        except OSError as second:
+        except BaseException as second:  # noqa: BLE001 - a second Ctrl-C, too
             self.is_broken = True
-            self._broken_by = (
-                f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
-            )
+            why = getattr(second, "strerror", None) or type(second).__name__
+            self._broken_by = f"an earlier write failed ({reason}) and undoing it did too ({why})"
         if isinstance(error, OSError):
             in_doubt = new_offsets if self.is_broken else range(0)
             raise WriteFailedError(
@@ -386,8 +386,8 @@ def encoded(log: PartitionLog, messages: Iterable[KeyValue]) -> list[bytes]:
 def append_encoded(log: PartitionLog, messages: list[bytes], *, now_ms: int = 0) -> range:
     """Append messages that are encoded, with the offsets that come next; else as `append`.
 
-    For what `encoded` has made, and for what a client has sent if its checksums are right: of the
-    bytes only the first offset is checked, and ValueError raised.
+    For what `encoded` has made, and for what a client has sent to `kminilog serve`, after its
+    checksums were checked. Of the bytes it checks the first offset only, and raises ValueError.
     """
     log.check_is_open()
     log._check_has_offsets(len(messages))

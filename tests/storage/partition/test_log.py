@@ -233,6 +233,23 @@ def test_append_or_roll_that_is_interrupted_leaves_what_was_before(tmp_path, dia
 
 
 @both_dialects
+def test_log_whose_undo_is_interrupted_takes_no_more_messages(tmp_path, dialect, monkeypatch):
+    """The user presses Ctrl-C twice: nobody knows what is undone, so recovery has to look."""
+    log = InterruptedLog.open(tmp_path, ORDERS, dialect, TopicSettings(flush_messages=3))
+    log.after = "flush"
+
+    def interrupt(segment: Segment, size_bytes: int, entry_count: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Segment, "truncate_to", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fill(log, 3)
+    assert log.is_broken
+    with pytest.raises(LogClosedError, match="undoing it did too"):
+        fill(log, 1)
+
+
+@both_dialects
 def test_append_message_by_message_with_flush_messages_1_moves_the_recovery_point(
     tmp_path, dialect
 ):
