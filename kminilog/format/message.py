@@ -43,7 +43,7 @@ KEY_START = _BEFORE_KEY.size  # 22: all fields of fixed length
 MIN_SIZE = KEY_START - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
-MAX_INSIDE = 1 << 30  # a compressed message holds fewer: 2 GB of the smallest are 83 million
+MAX_INSIDE = 1 << 30  # of a compressed message: far more than the 83 million that fit into 2 GB
 
 
 class Fault(StrEnum):

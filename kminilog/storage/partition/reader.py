@@ -15,7 +15,7 @@ a log that Kafka has compacted pass `on_gap`: a read then skips gaps, and calls 
 
 A *job* is a bulk load whose files appear in a partition all at once. `PartitionFiles` is what a
 reader asks about jobs. To follow a search, read it with `PlainFiles`, which knows none: each
-segment is in the directory itself, `has_changed` is False, and `retry_if_changed` only calls.
+segment is in the directory itself, `has_changed` is False, and `retry_if_changed` works just once.
 Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 """
 
@@ -278,11 +278,12 @@ class PartitionReader:
     def _relist_if_it_may_help(self, answer: Found | None, error: Exception | None) -> bool:
         """Tell if another search may find something else; it lists the segments to know.
 
-        Without jobs: `answer`, the message with the right offset, stands. Without it, another
-        search may help if the segments have changed, or a file is gone. With jobs: an answer from
-        the last segment may belong to a job that has begun since the last listing, and is only half
-        visible. Of the listed segments, a job can only have replaced the last one; its others are
-        new.
+        An `answer` is the message with the right offset. In a log without jobs it stands. If there
+        is no answer, another search may help if the segments have changed, or a file is gone.
+
+        In a log with jobs, an answer from the last segment may belong to a job that has begun since
+        the last listing, and is only half visible. Of the listed segments, a job can only have
+        replaced the last one; all other segments of the job are new.
         """
         if answer and answer.segment is not self._segments.peekitem()[1]:
             return False
@@ -302,7 +303,7 @@ class PartitionReader:
             return False
         if known.keys() - found.keys():
             # Retention has deleted one. Or a compaction has joined it to the one before, which has
-            # new files under its old name. A Segment knows entries of its index: so none is kept.
+            # new files under its old name. A Segment keeps entries of its index: so all are new.
             known = SortedDict()
         self._segments = SortedDict(
             (base, known[base])

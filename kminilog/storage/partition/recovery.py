@@ -2,7 +2,7 @@
 
 A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
 Recovery cuts it off. A message is *whole* if it has as many bytes as its size says, and a right
-checksum, in the format of its dialect or in a later one. A tail is torn unless one of these is
+checksum, in the format of its dialect or in a later format. A tail is torn unless one of these is
 whole:
 
     what stands exactly at the fault, with any offset
@@ -141,11 +141,11 @@ def leftovers_and_strays(
 class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
-    `cut` is a torn tail; `damage` is cut only with `force`. Never both. A cut removes the
-    `later_segments`, too. `log_end_offset` is where the valid part ends. `following` counts the
-    whole messages after the place of the fault, without one at that very place, such as one with a
-    wrong offset; `ValidEnd.lost` includes that one, too. `whole_end_offset` is one past the
-    greatest of their offsets, 0 without any: the record of losses has it.
+    `cut` is a torn tail; `damage` is damage of another kind, which is cut only with `force`. Never
+    both. A cut removes the `later_segments`, too. `log_end_offset` is where the valid part ends.
+    At the fault itself a whole message may stand, such as one with a wrong offset:
+    `ValidEnd.lost` counts it and the whole messages after it, `following` only those after it.
+    `whole_end_offset` is one past the greatest offset in `lost`, 0 without any.
     """
 
     topic_partition: TopicPartition
@@ -210,14 +210,19 @@ def plan_recovery(
         after the writer has closed     nothing            its end
 
     The *end* is the last index interval; if it is not valid, all is read. After a close, a segment
-    without an index is one of the others, and so are those after it, because each segment must
-    begin where the one before it ends. `scanner` reads all of a segment, O(bytes); then its index
-    is rebuilt unless `is_valid_index`.
+    without an index belongs to "all others", and so do the segments after it, because each segment
+    must begin where the one before it ends. `scanner` reads all of a segment, O(bytes); then its
+    index is rebuilt unless `is_valid_index`.
 
     `recovery_point` says what to expect: a log that is valid only below this offset gets a warning.
-    After a crash, `scan_from` is the recovery point, too. After a close it is the offset below it:
-    so the end of the last segment with messages is read. A user who asks for a recovery wants all
-    segments read: then it is 0.
+    What callers pass:
+
+                                        scan_from             recovery_point
+        after a crash                   the recovery point    the recovery point
+        after the writer has closed     the offset below it   the recovery point
+        a user asks for a recovery      0                     the recovery point
+
+    The offset below it makes recovery read the end of the last segment with messages.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     whole, other_files = whole_segments(os.listdir(plan.directory))
@@ -236,7 +241,7 @@ def plan_recovery(
     for slot, segment in enumerate(segments):
         if segment.first_offset != plan.log_end_offset:
             reason = f"the segment {segment.name} follows, expected offset {plan.log_end_offset}"
-            before = slot - 1  # never at slot 0: the log starts with its first offset
+            before = slot - 1  # never -1: at slot 0 the two are equal, see above
             _decide_at(plan, segments, before, segments[before].file_bytes, reason, scanner)
             break
         _, is_read_whole = to_read[slot]
@@ -299,7 +304,7 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         if cut.position < segment.file_bytes:
             keep_tail = partial(_keep_tail, segment.log_path, cut.position)
             side_files.append(with_reserve(log_dir, keep_tail))
-        segment.index.load()  # it has no entry after the cut: that would not be a valid index
+        segment.index.load()  # a valid index points at valid messages only: all its entries stay
         segment.truncate_to(cut.position, len(segment.index))
         segment.flush()
     if not plan.is_valid:

@@ -7,7 +7,7 @@ the log first begins an empty one at its end, so that offsets continue. An empty
 never deleted.
 
 A segment is *expired* if one of the rules deletes it, and *deletable* if the log can also do
-without it. Deletion has three steps. The first puts the new start of the log on record: what is
+without it. Deletion has three steps. The first stores the new start of the log: what is
 missing below it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`, as
 Kafka does; this also leaves time to undo a wrong setting. The third unlinks these *marked* files
 file.delete.delay.ms later, by another run or by recovery; on a full disk, at once. The caller
@@ -51,7 +51,7 @@ def deletable(log: PartitionLog | PartitionReader, expired: list[Segment]) -> li
 
 
 def segments_below(log: PartitionLog | PartitionReader, offset: int) -> list[Segment]:
-    """Return the segments, the oldest ones of a log, all whose messages are below an offset."""
+    """Return the oldest segments of a log: those whose messages are all below an offset."""
     segments = log.segments()
     ends = [*(segment.first_offset for segment in segments[1:]), log.log_end_offset]
     return [segment for segment, end in zip(segments, ends, strict=True) if end <= offset]

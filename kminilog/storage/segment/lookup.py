@@ -100,12 +100,12 @@ def walk(
 
     `data` are the bytes of a `.log` from `start` on; only the tracer needs `start`. Positions count
     from the beginning of `data`. The message with `next_offset` is expected at `position`. The walk
-    passes a whole message if it has the expected offset and a right checksum: a damaged size field
-    leads into the middle of a value, whose bytes may look like a message. It stops in front of the
-    message with `offset` or a greater one, or earlier in front of anything else: damage, another
-    offset, a message of which `data` has only a part. The caller decodes what stands there to learn
-    which. The walk does not look at magic: it may pass what has a right checksum and another magic,
-    which `decode` refuses. O(bytes), for the checksums.
+    passes a whole message if it has the expected offset and a right checksum. The checksum is
+    needed because a damaged size field leads into the middle of a value, whose bytes may look like
+    a message. The walk stops in front of the message with `offset` or a greater one, or earlier in
+    front of anything else: damage, another offset, a message of which `data` has only a part. The
+    caller decodes what stands there to learn which. The walk looks at no field after the checksum,
+    so it may pass what `decode` refuses, such as another magic. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode

@@ -109,8 +109,8 @@ def find_in_segment(
     """Return a segment's first message with an offset not below `offset`; None if it has none.
 
     `following_offset` is the first offset of the next segment; None for the last segment, where an
-    unfinished message is the end. `descriptor` is an open descriptor of the `.log`. A caller that
-    keeps one searches often, so the index is loaded again only for an offset after its last entry.
+    unfinished message is the end. `descriptor` is an open descriptor of the `.log`. With one, the
+    index is loaded again only for an offset after its last entry: who keeps one searches often.
     O(log entries + bytes between two entries).
 
     Raises CorruptLogError for an unfinished message in an earlier segment or with whole messages
@@ -155,9 +155,9 @@ def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -
         if position == segment.file_bytes:
             return None
         is_last = following_offset is None
-        # A value may hold copies of earlier messages: only those count whose turn is still to come.
+        # A value may hold copies of earlier messages. So only offsets from the next one on count.
         after = whole_messages(segment.log_path, position + 1, cursor.next_offset)
-        if is_last and not any(after):  # a torn tail, by the rule of recovery
+        if is_last and not any(after):  # a torn tail: recovery decides by the same rule
             return None
         # A writer may have finished it meanwhile.
         finished = message_at(segment.dialect, segment.log_path, position)

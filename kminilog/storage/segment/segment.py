@@ -102,7 +102,7 @@ class Segment:
             next_offset  <=  message.offset  <  offset of the message after it
 
         After the last message of a segment comes the first of the next one, `following_offset`. For
-        the last message of a log (None), nothing can be checked so.
+        the last message of a log (None), this check is not possible.
         """
         if is_next_message(message, next_offset):
             return True
