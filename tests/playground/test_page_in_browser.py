@@ -98,8 +98,21 @@ def show(page, name):
     idle(page)
 
 
+BEGUN = """(button) => {
+  const own = button.onclick;
+  self.begun = null;
+  if (own) button.onclick = (event) => {
+    button.onclick = own;
+    self.begun = new Promise((done) => Promise.resolve(own(event)).finally(done));
+  };
+}"""
+
+
 def click(page, selector):
+    """Click, and wait until all that it has begun is done: the browser's storage may be slow."""
+    page.locator(selector).first.evaluate(BEGUN)
     page.click(selector)
+    page.evaluate("self.begun")
     idle(page)
 
 
